@@ -1,0 +1,37 @@
+"""This file names everything that the library raises on its own account."""
+
+
+class SMTLayerError(Exception):
+    """Root of the library's own errors."""
+
+
+class TheoryError(SMTLayerError, ValueError):
+    """A theory that cannot be built or used: its message says what to change."""
+
+
+class UnsatisfiableTheoryError(TheoryError):
+    """A theory without a single model, so that no layer can be made of it."""
+
+
+class TooManyModelsError(SMTLayerError, ValueError):
+    """A theory with more models than a backend was allowed to list."""
+
+
+class SolverUnknownError(SMTLayerError, RuntimeError):
+    """A solver gave up on a row and the caller asked for an error rather than zeros."""
+
+
+class SolverCrashedError(SMTLayerError, RuntimeError):
+    """A solver failed on a question; the row counts as UNKNOWN."""
+
+
+class MissingPackageError(SMTLayerError, ImportError):
+    """An optional package is needed for what was asked."""
+
+
+class MissingDataError(SMTLayerError, FileNotFoundError):
+    """A data set that was asked for is not there."""
+
+
+class ConfigError(SMTLayerError, ValueError):
+    """An option of a run that cannot be used as given."""

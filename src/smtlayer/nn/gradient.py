@@ -1,0 +1,54 @@
+r"""This file holds the gradient: closed form, pure, no solver and no autograd.
+
+The layer's outputs are piecewise constant in its logits $z$, so their derivative says nothing. What
+takes its place starts from the gradient $g$ of the loss in the outputs $y$: the loss would rather
+have seen
+
+$$\hat y = \mathrm{sign}(\mathrm{sign}(y) - 2\,\mathrm{sign}(g)),$$
+
+free where $g = 0$. A blame rule compares the inputs with $\hat y$ and gives each pushed input a
+target $t_i$. Pushing is the gradient of binary cross-entropy between logit and target,
+
+$$\frac{\partial}{\partial z_i} \mathrm{BCE}(\sigma(z_i), t_i) = \sigma(z_i) - t_i,$$
+
+times the row's scale: with `"gradient"` the row's $\sum_j |g_j| / n$, so that twice the loss is
+twice the gradient and a row of weight zero counts for nothing; with `"batch"` the paper's
+$1/(B n)$, whatever the loss.
+"""
+
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+Scale = Literal["gradient", "batch"]
+
+
+def wanted_outputs(outputs: Tensor, grad: Tensor) -> Tensor:
+    """The outputs that the loss would rather have seen; 0 where it has no opinion.
+
+    Example:
+        >>> wanted_outputs(torch.tensor([1.0, 1.0, 1.0]), torch.tensor([0.5, -0.5, 0.0]))
+        tensor([-1,  1,  0], dtype=torch.int8)
+    """
+    step = torch.sign(outputs.sign() - 2 * grad.sign())
+    return torch.where(grad == 0, 0, step.nan_to_num()).to(torch.int8)
+
+
+def row_scale(grad: Tensor, n_inputs: int, scale: Scale) -> Tensor:
+    """How strongly each row's inputs are pushed: (B, 1)."""
+    if scale == "gradient":
+        return grad.abs().sum(-1, keepdim=True) / n_inputs
+    return torch.full_like(grad[:, :1], 1 / (len(grad) * n_inputs))
+
+
+def surrogate_gradient(logits: Tensor, targets: Tensor, pushed: Tensor, scale: Tensor) -> Tensor:
+    """Cross-entropy gradient that pulls pushed inputs to their targets, 0 elsewhere.
+
+    Args:
+        logits: (B, n).
+        targets: Probabilities of being true, (B, n).
+        pushed: Which inputs are pushed at all, (B, n) bool.
+        scale: (B, 1).
+    """
+    return torch.where(pushed, (torch.sigmoid(logits) - targets) * scale, 0)

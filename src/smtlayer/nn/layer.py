@@ -1,0 +1,214 @@
+"""This file holds SMTLayer. The path of the data:
+
+    logits (B, n) --to_signs--> signs (B, n) --forward rule--> Solver.solve / maximize --> Solution
+                                                                            | outputs (B, m)
+    loss <-- targets                                                        v
+    grad (B, m) --wanted_outputs--> wanted (B, m) --blame rule--> Solver.core / maximize --> Blame
+                                                                            v
+                              surrogate_gradient(logits, targets, pushed) --> grad of logits (B, n)
+"""
+
+from collections.abc import Mapping
+from typing import Any, Literal, TypeVar
+
+import torch
+from torch import Tensor, nn
+
+from smtlayer.errors import UnsatisfiableTheoryError
+from smtlayer.nn.function import Plan, SolveFunction
+from smtlayer.nn.gradient import Scale
+from smtlayer.nn.rules import BACKWARD, FORWARD, BlameRule, Weights
+from smtlayer.nn.stats import Stats
+from smtlayer.solvers import Auto, Backend, Solution, Solver, Status
+from smtlayer.solvers.check import conflict_of
+from smtlayer.theory import Theory, to_signs
+
+_Choice = TypeVar("_Choice")
+
+
+class SMTLayer(nn.Module):
+    r"""Answers with a model of a theory whose inputs are the signs of its logits.
+
+    For a theory $\varphi(x, y)$ and logits $\ell$, the layer sets $x = \mathrm{sign}(\ell)$, asks
+    the solver for a model of $\varphi(x, y)$, and returns $y$ as signs. It has nothing to learn:
+    its `state_dict` is empty.
+
+    The result is piecewise constant, so its derivative is zero almost everywhere. `backward`
+    instead finds the inputs that stand between the network and the outputs that the loss wants (an
+    unsat core, or the cheapest repair) and pulls each of them across zero, as cross-entropy would.
+
+    Args:
+        theory: The constraints, with their inputs and outputs in column order.
+        backend: Who answers. `Auto()` lists the models of small theories and asks z3 about others.
+        forward: In `train()`: what to do with inputs that contradict the theory. `"smt"` returns
+            zeros, `"maxsmt"` overrules the least confident ones.
+        inference: The same in `eval()`.
+        backward: How blame is found: `"core"` by a minimal unsat core, `"maxsmt"` by the cheapest
+            repair, or any `BlameRule`.
+        weights: How confident an input is: `"logit"` by its log-odds, |logit|; `"softmax"` as in
+            the paper.
+        scale: How strongly a row is pushed: `"gradient"` by its incoming gradient, `"batch"` by
+            1/(B n) as in the paper, whatever the loss.
+        on_unknown: `"zero"` for zero outputs and no gradient where the solver gives up on a row;
+            `"raise"` for an error.
+
+    Shape:
+        - logits: $(*, n)$, one column a theory input, any float dtype and device; `known`: bool,
+          broadcast to the same shape, False where the solver may choose the input freely.
+        - output: $(*, m)$ like the logits, values -1 and +1, or 0 in rows without a model.
+
+    Raises:
+        UnsatisfiableTheoryError: If the theory has no model at all.
+        SolverUnknownError: If the solver gives up on a row and `on_unknown="raise"`.
+
+    Example:
+        >>> import z3
+        >>> a, b, y = z3.Bools("a b y")
+        >>> layer = SMTLayer(Theory(y == z3.Xor(a, b), inputs=[a, b], outputs=[y]))
+        >>> layer(torch.tensor([[2.0, -1.0], [3.0, 0.5]]))
+        tensor([[ 1.],
+                [-1.]])
+
+    Reference:
+        Wang et al., *Grounding Neural Inference with Satisfiability Modulo Theories*, NeurIPS 2023.
+    """
+
+    def __init__(
+        self,
+        theory: Theory,
+        *,
+        backend: Backend = Auto(),  # noqa: B008 (frozen)
+        forward: Literal["smt", "maxsmt"] = "smt",
+        inference: Literal["smt", "maxsmt"] = "maxsmt",
+        backward: Literal["core", "maxsmt"] | BlameRule = "core",
+        weights: Weights = "logit",
+        scale: Scale = "gradient",
+        on_unknown: Literal["zero", "raise"] = "zero",
+    ) -> None:
+        super().__init__()
+        if not isinstance(theory, Theory):
+            raise TypeError(f"SMTLayer expects a Theory. Got {type(theory).__name__}.")
+        self.theory = theory
+        self.backend = backend
+        self._forward = _named("forward", forward, FORWARD)
+        self._inference = _named("inference", inference, FORWARD)
+        self._backward = backward if callable(backward) else _named("backward", backward, BACKWARD)
+        _named("weights", weights, {"logit": 0, "softmax": 0})
+        _named("scale", scale, {"gradient": 0, "batch": 0})
+        _named("on_unknown", on_unknown, {"zero": 0, "raise": 0})
+        self._options = {"forward": forward, "inference": inference, "backward": backward,
+                         "weights": weights, "scale": scale, "on_unknown": on_unknown}  # fmt: skip
+        self.stats = Stats()
+        self._solver: Solver | None = None
+        self._refuse_unsatisfiable()
+
+    @property
+    def solver(self) -> Solver:
+        """The compiled theory; made when first needed, and anew in a copy or another process."""
+        if self._solver is None:
+            self._solver = self.backend.compile(self.theory)
+        return self._solver
+
+    # A solver is no computation that a compiler could trace: break the graph, quietly.
+    @torch.compiler.disable
+    def forward(self, logits: Tensor, known: Tensor | None = None) -> Tensor:
+        """Outputs that satisfy the theory; see the class."""
+        flat, mask = self._checked(logits, known)
+        outputs: Tensor = SolveFunction.apply(flat, mask, self._plan())  # type: ignore[no-untyped-call]
+        return outputs.reshape(*logits.shape[:-1], self.theory.n_outputs)
+
+    @torch.compiler.disable
+    @torch.no_grad()
+    def solve(self, logits: Tensor, known: Tensor | None = None) -> Solution:
+        """The whole answer, without gradient: status, inputs as the solver left them, outputs, cost.
+
+        By the same rule as `forward` in the present mode, `train()` or `eval()`.
+        """
+        flat, mask = self._checked(logits, known)
+        found = self._plan().answer(flat, to_signs(flat, mask))
+        batch = logits.shape[:-1]
+        return Solution(
+            found.status.reshape(batch),
+            found.inputs.reshape(*batch, self.theory.n_inputs),
+            found.outputs.reshape(*batch, self.theory.n_outputs),
+            found.cost.reshape(batch),
+        )
+
+    def extra_repr(self) -> str:
+        """Theory, backend and rules, for `print(layer)`."""
+        options = ", ".join(f"{name}={value!r}" for name, value in self._options.items())
+        return f"{self.theory}, backend={self.backend}, {options}"
+
+    def _plan(self) -> Plan:
+        return Plan(
+            self.solver,
+            self._forward if self.training else self._inference,
+            self._backward,
+            self._options["weights"],  # type: ignore[arg-type]
+            self._options["scale"],  # type: ignore[arg-type]
+            self._options["on_unknown"] == "raise",
+            self.stats,
+        )
+
+    def _checked(self, logits: Tensor, known: Tensor | None) -> tuple[Tensor, Tensor | None]:
+        """Logits as (B, n) and the mask likewise, or an error that says what is wrong with them."""
+        n = self.theory.n_inputs
+        if not isinstance(logits, Tensor) or not logits.is_floating_point():
+            kind = logits.dtype if isinstance(logits, Tensor) else type(logits).__name__
+            raise TypeError(f"SMTLayer expects logits as a floating-point tensor. Got {kind}.")
+        if logits.ndim == 0 or logits.shape[-1] != n:
+            names = ", ".join(self.theory.input_names[:3]) + (", ..." if n > 3 else "")
+            raise ValueError(
+                f"SMTLayer expects logits of shape (batch, {n}), one column per theory input "
+                f"({names}). Got {tuple(logits.shape)}."
+            )
+        flat = logits.reshape(-1, n)
+        mask = None if known is None else self._mask(logits, known).reshape(-1, n)
+        bad = ~flat.isfinite() if mask is None else ~flat.isfinite() & mask
+        if bad.any():
+            row, column = bad.nonzero()[0].tolist()
+            raise ValueError(
+                f"SMTLayer expects finite logits. Row {row}, column {column} "
+                f"({self.theory.input_names[column]}) is {flat[row, column].item()}. "
+                f"Look for a diverging loss, or clip gradients."
+            )
+        return flat, mask
+
+    def _mask(self, logits: Tensor, known: Tensor) -> Tensor:
+        if not isinstance(known, Tensor) or known.dtype != torch.bool:
+            kind = known.dtype if isinstance(known, Tensor) else type(known).__name__
+            raise TypeError(f"SMTLayer expects known as a bool tensor. Got {kind}.")
+        try:
+            return known.to(logits.device).expand(logits.shape)
+        except RuntimeError as error:
+            raise ValueError(
+                f"SMTLayer expects known of the logits' shape {tuple(logits.shape)}. "
+                f"Got {tuple(known.shape)}."
+            ) from error
+
+    def _refuse_unsatisfiable(self) -> None:
+        free = torch.zeros(1, self.theory.n_inputs, dtype=torch.int8)
+        if self.solver.solve(free).status.item() != Status.UNSAT:
+            return
+        conflict = conflict_of(self.theory)
+        given = [str(part.index) for part in conflict if part.index is not None]
+        if len(given) == 1:
+            reason = f"Constraint {given[0]} already contradicts itself"
+        else:
+            listed = f"{', '.join(given[:-1])} and {given[-1]}" if given else ""
+            reason = f"Constraints {listed} already contradict each other"
+        if len(given) < len(conflict):
+            reason += ", given the values of its one-hot symbols"
+        raise UnsatisfiableTheoryError(
+            f"Theory has no model at all, whatever its inputs. {reason}."
+        )
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"_solver": None}
+
+
+def _named(option: str, name: str, table: Mapping[str, _Choice]) -> _Choice:
+    if name not in table:
+        choices = ", ".join(repr(choice) for choice in table)
+        raise ValueError(f"SMTLayer: {option}={name!r} is not one of {choices}.")
+    return table[name]

@@ -1,0 +1,89 @@
+"""This file counts what happened in a layer, without making a GPU wait."""
+
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import final
+
+import torch
+from torch import Tensor
+
+_COUNTS = (
+    "sat", "unsat", "unknown", "settled", "asked", "silent", "contradicted", "undecided",
+    "cache_hits",
+)  # fmt: skip
+
+
+@final
+class Stats:
+    """Counts of rows since the layer was made or `reset` was called.
+
+    | count | rows |
+    |---|---|
+    | `sat`, `unsat`, `unknown` | by the status of the forward pass |
+    | `settled` | whose outputs were what the loss wanted, going back |
+    | `asked` | whose outputs were not, so that a blame rule was asked |
+    | `silent` | without any gradient coming in |
+    | `contradicted` | whose wanted outputs no input allows |
+    | `undecided` | on which the solver gave up, going back |
+    | `cache_hits` | answered from a cache |
+
+    `solver_seconds` is the time spent in the solver, as this process sees it.
+    """
+
+    def __init__(self) -> None:
+        self._tensors: dict[tuple[str, ...], Tensor] = {}
+        self._seconds = 0.0
+
+    def reset(self) -> None:
+        """Starts all counts at zero."""
+        self._tensors.clear()
+        self._seconds = 0.0
+
+    def add(self, masks: Mapping[str, Tensor]) -> None:
+        """Counts the true entries of each mask; they stay on their device until somebody looks."""
+        counts = torch.stack(list(masks.values())).sum(-1)
+        key = tuple(masks)
+        if key in self._tensors and self._tensors[key].device == counts.device:
+            counts = counts + self._tensors[key]
+        elif key in self._tensors:
+            counts = counts + self._tensors[key].to(counts.device)
+        self._tensors[key] = counts
+
+    @contextmanager
+    def clock(self) -> Iterator[None]:
+        """Adds the time of a block to `solver_seconds`."""
+        start = time.perf_counter()
+        try:
+            yield
+        finally:
+            self._seconds += time.perf_counter() - start
+
+    @property
+    def solver_seconds(self) -> float:
+        """Seconds spent in the solver."""
+        return self._seconds
+
+    def __getattr__(self, name: str) -> int:
+        if name not in _COUNTS:
+            raise AttributeError(f"Stats has no count {name!r}. It has {', '.join(_COUNTS)}.")
+        return self._count(name)
+
+    @property
+    def rows(self) -> int:
+        """Rows that went forward."""
+        return self._count("sat") + self._count("unsat") + self._count("unknown")
+
+    def _count(self, name: str) -> int:
+        found = [t[k.index(name)] for k, t in self._tensors.items() if name in k]
+        return int(sum(int(value) for value in found))
+
+    def as_dict(self) -> dict[str, float]:
+        """All counts and `solver_seconds` as plain numbers."""
+        counts: dict[str, float] = {"rows": self.rows}
+        counts |= {name: self._count(name) for name in _COUNTS}
+        return counts | {"solver_seconds": self._seconds}
+
+    def __repr__(self) -> str:
+        parts = ", ".join(f"{name}={value:g}" for name, value in self.as_dict().items())
+        return f"Stats({parts})"

@@ -1,0 +1,32 @@
+"""Who answers: backends turn a theory into a solver of batches."""
+
+from smtlayer.solvers.auto import Auto as Auto
+from smtlayer.solvers.auto import Choice as Choice
+from smtlayer.solvers.base import Backend as Backend
+from smtlayer.solvers.base import Row as Row
+from smtlayer.solvers.base import RowSolver as RowSolver
+from smtlayer.solvers.base import Solver as Solver
+from smtlayer.solvers.enumerate import Enumerate as Enumerate
+from smtlayer.solvers.results import Core as Core
+from smtlayer.solvers.results import Solution as Solution
+from smtlayer.solvers.results import Status as Status
+from smtlayer.solvers.rowwise import Rowwise as Rowwise
+from smtlayer.solvers.table import Table as Table
+from smtlayer.solvers.z3 import Z3 as Z3
+
+# Spelt out, because a star import would otherwise bring the submodule z3 and hide the package.
+__all__ = [  # noqa: RUF022
+    "Auto",
+    "Backend",
+    "Choice",
+    "Core",
+    "Enumerate",
+    "Row",
+    "RowSolver",
+    "Rowwise",
+    "Solution",
+    "Solver",
+    "Status",
+    "Table",
+    "Z3",
+]  # fmt: skip

@@ -1,0 +1,95 @@
+"""This file states what a solver is: three questions, and the laws their answers obey.
+
+Values are signs (`int8`: -1 false, +1 true, 0 free). Weights are positive wherever an input is
+observed (its sign is not 0) and ignored elsewhere.
+
+1. *Sound.* A SAT row's model satisfies the theory and agrees with every observed input (`solve`)
+   and every wanted output (`maximize`).
+2. *Same status* as `Enumerate()` whenever neither is UNKNOWN.
+3. *Core.* Blamed inputs are observed; they alone contradict the wanted outputs; without any one of
+   them the others no longer do. SAT rows blame nobody. It is the core that deletion from the
+   heaviest input to the lightest ends with, equal weights in column order, so every backend blames
+   the same inputs.
+4. *Best.* The weight that `maximize` overrules is the least that any model overrules, compared
+   exactly: no positive weight is lost beside a larger one. Without wanted outputs it is zero
+   exactly when `solve` says SAT.
+5. *Rows are independent.* Answers to a permuted batch are the permuted answers; a batch equals its
+   rows.
+6. *Repeatable.* The same batch gets the same status and cost again; the same model too from a
+   solver that is `deterministic`.
+7. *UNKNOWN is honest.* A row that ran out of time is UNKNOWN and zero, never UNSAT.
+
+`smtlayer.testing.SolverConformance` checks them for any backend.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol
+
+from torch import Tensor
+
+from smtlayer.solvers.results import Core, Solution, Status
+from smtlayer.theory import Theory
+
+
+class Solver(Protocol):
+    """A theory made ready to answer batches of questions. All that the layer ever sees."""
+
+    @property
+    def theory(self) -> Theory:
+        """The theory it answers for."""
+
+    @property
+    def name(self) -> str:
+        """Who answers, for messages."""
+
+    @property
+    def limit_ms(self) -> int | None:
+        """Time limit of one row's question; None if it always comes to an answer."""
+
+    @property
+    def deterministic(self) -> bool:
+        """Whether the same question always gets the same model, whatever was asked before."""
+
+    def solve(self, inputs: Tensor) -> Solution:
+        """A model that agrees with every observed input."""
+
+    def maximize(
+        self, inputs: Tensor, weights: Tensor, outputs: Tensor | None = None
+    ) -> Solution:
+        """A model with the wanted outputs that overrules inputs of the least total weight."""
+
+    def core(self, inputs: Tensor, weights: Tensor, outputs: Tensor) -> Core:
+        """A minimal set of inputs that contradicts the wanted outputs."""
+
+
+class Backend(Protocol):
+    """Options for a solver. Frozen, picklable, cheap; `compile` does the work, once a theory."""
+
+    def compile(self, theory: Theory) -> Solver:
+        """A solver for this theory."""
+
+
+Signs = Sequence[int]
+
+
+class Row(NamedTuple):
+    """A model for one row, or none."""
+
+    status: Status
+    inputs: Signs
+    outputs: Signs
+
+
+class RowSolver(Protocol):
+    """The same three questions for one row, in plain Python: what a backend author writes."""
+
+    def solve(self, inputs: Signs) -> Row:
+        """A model that agrees with every observed input."""
+
+    def maximize(self, inputs: Signs, weights: Sequence[float], outputs: Signs) -> Row:
+        """A model with the wanted outputs that overrules inputs of the least total weight."""
+
+    def core(
+        self, inputs: Signs, weights: Sequence[float], outputs: Signs
+    ) -> tuple[Status, Sequence[int]]:
+        """A minimal set of input columns that contradicts the wanted outputs."""

@@ -1,0 +1,201 @@
+"""This file tells what a user should know of a theory before training with it."""
+
+import copy
+import math
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+import z3
+
+from smtlayer.solvers.auto import Auto
+from smtlayer.solvers.base import Backend
+from smtlayer.solvers.models import Models, list_models
+from smtlayer.theory import Theory
+from smtlayer.theory.theory import free_symbols
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """A constraint that takes part in a contradiction."""
+
+    index: int | None  # among the given constraints; None for what a one-hot symbol adds
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class LabelCounts:
+    """How many inputs fit a label, over the labels that have any."""
+
+    labels: int
+    least: int
+    mean: float
+    most: int
+
+
+@dataclass(frozen=True, slots=True)
+class TheoryReport:
+    """What `Theory.check` found; None stands for a question that was not answered in time."""
+
+    theory: Theory
+    satisfiable: bool | None
+    conflict: tuple[Conflict, ...]  # a minimal set of constraints that contradict each other
+    functional: bool | None  # whether the inputs determine the outputs
+    total: bool | None  # whether every value of the inputs has a model
+    n_models: int  # over inputs and outputs
+    n_models_exact: bool  # if not, there are more
+    inputs_per_label: LabelCounts | None
+    backend: Backend  # that `Auto` would choose
+    backend_reason: str
+
+    @property
+    def converges(self) -> bool | None:
+        """Whether each label fits one input and each input one label: the paper's Theorem 1."""
+        if self.functional is False:
+            return False
+        if self.functional is None or self.inputs_per_label is None:
+            return None
+        return self.inputs_per_label.most == 1
+
+    def __str__(self) -> str:
+        rows = [
+            ("satisfiable", _say(self.satisfiable, "yes", "no: it has no model at all")),
+            *(("", _describe(part)) for part in self.conflict),
+            ("outputs", _say(self.functional, "determined by the inputs",
+                             "not determined by the inputs: some inputs allow several")),
+            ("inputs", _say(self.total, "every one has a model", "some have no model")),
+            ("models", f"{self.n_models:,}" if self.n_models_exact else f"more than {self.n_models:,}"),
+            ("inputs per label", self._labels()),
+            ("convergence", _say(self.converges, "each label fits exactly one input (Theorem 1 holds)",
+                                 "labels fit several inputs: blame may go to the wrong one")),
+            ("backend", f"{self.backend!r}, because {self.backend_reason}"),
+        ]  # fmt: skip
+        if self.satisfiable is False:
+            rows = rows[: 1 + len(self.conflict)]
+        return "\n".join([repr(self.theory), *(f"  {name:<17} {text}" for name, text in rows)])
+
+    def _labels(self) -> str:
+        counts = self.inputs_per_label
+        if counts is None:
+            return "not counted: the models were not all listed"
+        return (
+            f"{counts.least:,} to {counts.most:,}, mean {counts.mean:,.1f}, "
+            f"over {counts.labels:,} labels"
+        )
+
+
+def check_theory(theory: Theory, *, timeout_s: float = 10.0, max_models: int = 20_000) -> TheoryReport:
+    """Asks what `TheoryReport` holds, each question under the time limit."""
+    satisfiable, conflict = _satisfiable(theory, timeout_s)
+    models = list_models(theory, max_models, timeout_s)
+    choice = Auto(max_models=max_models, timeout_s=timeout_s).choose(theory)
+    return TheoryReport(
+        theory=theory,
+        satisfiable=satisfiable,
+        conflict=conflict,
+        functional=_functional(theory, models, timeout_s),
+        total=_total(theory, models, timeout_s),
+        n_models=len(models),
+        n_models_exact=models.complete,
+        inputs_per_label=_label_counts(models) if models.complete and len(models) else None,
+        backend=choice.backend,
+        backend_reason=choice.reason,
+    )
+
+
+def conflict_of(theory: Theory, timeout_s: float = 10.0) -> tuple[Conflict, ...]:
+    """A minimal set of constraints that contradict each other; empty if none was found in time."""
+    return _satisfiable(theory, timeout_s)[1]
+
+
+def _satisfiable(theory: Theory, timeout_s: float) -> tuple[bool | None, tuple[Conflict, ...]]:
+    own = copy.deepcopy(theory)
+    solver = _solver(own, timeout_s)
+    marks = [z3.FreshBool("constraint", ctx=solver.ctx) for _ in own.formulas]
+    for mark, formula in zip(marks, own.formulas, strict=True):
+        solver.add(z3.Implies(mark, formula))
+    answer = _answer(solver.check(*marks))
+    if answer is not False:
+        return answer, ()
+    deadline = time.monotonic() + timeout_s
+    position = {mark.get_id(): i for i, mark in enumerate(marks)}
+    core = sorted(position[mark.get_id()] for mark in solver.unsat_core())
+    for i in list(core):
+        rest = [j for j in core if j != i]
+        if time.monotonic() < deadline and solver.check(*(marks[j] for j in rest)) == z3.unsat:
+            core = rest
+    given = len(own.constraints)
+    return False, tuple(
+        Conflict(i if i < given else None, " ".join(str(own.formulas[i]).split())) for i in core
+    )
+
+
+def _functional(theory: Theory, models: Models, timeout_s: float) -> bool | None:
+    """Whether no input allows two outputs: by the list, else by two copies of the theory."""
+    distinct = len(torch.unique(models.inputs, dim=0)) if len(models) else 0
+    if distinct < len(models):
+        return False
+    if models.complete:
+        return True
+    own = copy.deepcopy(theory)
+    kept = {e.symbol.decl().name() for e in own._inputs}
+    others = [d for name, d in free_symbols(own.formulas).items() if name not in kept]
+    if any(d.arity() for d in others):
+        return None  # a second copy of a function takes more than substitution of constants
+    constants = [(d(), z3.FreshConst(d.range(), "copy")) for d in others]
+    solver = _solver(own, timeout_s)
+    solver.add(*own.formulas, *(z3.substitute(f, *constants) for f in own.formulas))
+    solver.add(z3.Or([y != z3.substitute(y, *constants) for y in own.outputs]))
+    another = _answer(solver.check())
+    return None if another is None else not another
+
+
+def _total(theory: Theory, models: Models, timeout_s: float) -> bool | None:
+    """Whether each value of the inputs has a model: by the list, else by a quantified question."""
+    if models.complete:
+        return len(torch.unique(models.inputs, dim=0)) == _input_values(theory)
+    own = copy.deepcopy(theory)
+    kept = {e.symbol.decl().name() for e in own._inputs}
+    symbols = free_symbols(own.formulas)
+    others = [d for name, d in symbols.items() if name not in kept]
+    if any(d.arity() for d in others):
+        return None  # z3 does not quantify over functions
+    solver = _solver(own, timeout_s)
+    solver.add(*(e.domain for e in own._inputs if e.domain is not None))
+    impossible = z3.Not(z3.And(*own.formulas))
+    solver.add(z3.ForAll([d() for d in others], impossible) if others else impossible)
+    stuck = _answer(solver.check())
+    return None if stuck is None else not stuck
+
+
+def _input_values(theory: Theory) -> int:
+    return math.prod(
+        len(e.columns) if e.domain is not None else 2 ** len(e.columns) for e in theory._inputs
+    )
+
+
+def _label_counts(models: Models) -> LabelCounts:
+    _, counts = torch.unique(models.outputs, dim=0, return_counts=True)
+    return LabelCounts(
+        len(counts), int(counts.min()), counts.double().mean().item(), int(counts.max())
+    )
+
+
+def _solver(theory: Theory, timeout_s: float) -> Any:
+    solver = z3.Solver(ctx=theory.inputs[0].ctx)
+    solver.set("timeout", max(1, int(timeout_s * 1000)))
+    return solver
+
+
+def _answer(answer: Any) -> bool | None:
+    return None if answer == z3.unknown else bool(answer == z3.sat)
+
+
+def _say(answer: bool | None, yes: str, no: str) -> str:
+    return "not answered in time" if answer is None else yes if answer else no
+
+
+def _describe(part: Conflict) -> str:
+    return f"constraint {part.index}: {part.text}" if part.index is not None else f"one_hot: {part.text}"
+

@@ -1,0 +1,76 @@
+"""This file finds minima of weighted sums exactly, however far apart the weights are.
+
+A float64 sum of 1.0 and 1e-17 is 1.0, so two costs that differ only there look equal. Where several
+costs are equal up to rounding, the weights are split into 32-bit digits; sums of digits are exact in
+float64, and after carrying they compare like the digits of a number.
+"""
+
+import torch
+from torch import Tensor
+
+_DIGIT = 2.0**32
+_ROWS = 64  # compared at once: each takes a number a digit and candidate
+
+
+def first_minimum(weights: Tensor, members: Tensor, allowed: Tensor) -> tuple[Tensor, Tensor]:
+    """The first allowed candidate of least total weight, row by row.
+
+    Args:
+        weights: Non-negative weights, (b, c) float64.
+        members: Which weights count for each candidate, (c, K) of zeros and ones, float64.
+        allowed: Candidates that may be chosen, (b, K) or (1, K) bool.
+
+    Returns:
+        The candidate's index, K where none is allowed, and its cost.
+
+    Example:
+        >>> weights = torch.tensor([[1.0, 1e-17, 1.0]], dtype=torch.float64)
+        >>> members = torch.tensor([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]], dtype=torch.float64)
+        >>> index, cost = first_minimum(weights, members, torch.tensor([[True, True]]))
+        >>> index.item()
+        1
+    """
+    rows, K = len(weights), members.shape[-1]  # noqa: N806
+    if not K or not rows:
+        index = torch.full((rows,), K, device=weights.device)
+        return index, torch.full((rows,), torch.inf, dtype=weights.dtype, device=weights.device)
+    cost = torch.where(allowed, weights @ members, torch.inf)  # (b, K)
+    least, index = cost.min(-1)
+    slack = 1 + 4 * weights.shape[-1] * torch.finfo(torch.float64).eps
+    close = cost <= (least * slack)[:, None]
+    tied = (close.sum(-1) > 1) & (least > 0) & least.isfinite()
+    first = torch.where(tied, 0, _first(close & (least == 0)[:, None], index))
+    for start in range(0, int(tied.sum()), _ROWS):
+        part = tied.nonzero().squeeze(-1)[start : start + _ROWS]
+        first[part] = _lexicographic(_digits(weights[part]), members, close[part])
+    first = torch.where(least.isfinite(), first, K)
+    return first, least
+
+
+def _first(candidates: Tensor, otherwise: Tensor) -> Tensor:
+    return torch.where(candidates.any(-1), candidates.to(torch.uint8).argmax(-1), otherwise)
+
+
+def _digits(weights: Tensor) -> Tensor:
+    """Weights as digits to the base 2**32, most significant first, on one scale a row: (d, b, c)."""
+    scale = weights.amax(-1, keepdim=True).frexp().exponent
+    rest = torch.ldexp(weights, -scale)  # in [0, 1); exact, being a power of two
+    digits = []
+    while rest.any():
+        rest = rest * _DIGIT
+        digits.append(rest.floor())
+        rest = rest - digits[-1]
+    return torch.stack(digits)
+
+
+def _lexicographic(digits: Tensor, members: Tensor, candidates: Tensor) -> Tensor:
+    """The first of the candidates whose digit sums, carried, are least."""
+    sums = list(digits @ members)  # d times (b, K)
+    for i in range(len(sums) - 1, 0, -1):
+        carry = (sums[i] / _DIGIT).floor()
+        sums[i] = sums[i] - carry * _DIGIT
+        sums[i - 1] = sums[i - 1] + carry
+    for total in sums:
+        least = torch.where(candidates, total, torch.inf).amin(-1, keepdim=True)
+        candidates = candidates & (total == least)
+    return candidates.to(torch.uint8).argmax(-1)

@@ -1,0 +1,270 @@
+"""This file answers from the list of all models, whole batches at a time, on the logits' device.
+
+Every question is a few tensor operations over rows and models. What a row overrules in a model is a
+matrix product; so is the place of the least confident disagreement:
+
+A model disagrees with a row on some columns. Rank columns from the least confident (0) to the most.
+Deleting inputs from the most confident down, the first that must stay is the largest rank that is
+the *least* disagreement of some model: below it some model would agree. That input is in the core;
+models that disagree with it are done; repeat with the others. With 2**rank as weights, the least
+disagreement is the lowest bit of a product.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import final
+
+import torch
+from torch import Tensor
+
+from smtlayer.errors import TooManyModelsError
+from smtlayer.solvers.base import Solver
+from smtlayer.solvers.exact import first_minimum
+from smtlayer.solvers.models import Models, list_models
+from smtlayer.solvers.results import Core, Solution, Status
+from smtlayer.theory import Theory
+
+_CELLS = 1 << 21  # rows times models that are in memory at once
+_LOOKUP_INPUTS = 12  # up to here, 3**n entries answer `solve` directly
+_WORD = 52  # bits that a float64 product holds exactly
+
+
+@dataclass(frozen=True)
+class Table:
+    """Lists all models once, then answers by tensor operations, on a GPU too.
+
+    Args:
+        max_models: Refuse theories with more models than this over inputs and outputs.
+        timeout_s: Time limit for making the list.
+
+    Example:
+        >>> import z3
+        >>> a, b, y = z3.Bools("a b y")
+        >>> solver = Table().compile(Theory(y == z3.Xor(a, b), inputs=[a, b], outputs=[y]))
+        >>> solver.solve(torch.tensor([[1, -1], [1, 1]])).outputs
+        tensor([[ 1],
+                [-1]], dtype=torch.int8)
+    """
+
+    max_models: int = 100_000
+    timeout_s: float = 60.0
+
+    def compile(self, theory: Theory) -> Solver:
+        """A solver over the list of all models.
+
+        Raises:
+            TooManyModelsError: If the list cannot be completed within the limits.
+        """
+        models = list_models(theory, self.max_models, self.timeout_s)
+        if not models.complete:
+            raise TooManyModelsError(self._refusal(theory, models))
+        return TableSolver(theory, models)
+
+    def _refusal(self, theory: Theory, models: Models) -> str:
+        columns = theory.n_inputs + theory.n_outputs
+        if models.reason.startswith("has more"):
+            return (
+                f"Table: this theory has more than max_models={self.max_models} models over its "
+                f"{columns} inputs and outputs. Use Z3() instead, or raise max_models."
+            )
+        return (
+            f"Table: listing the models of this theory stopped at {len(models)}: "
+            f"{models.reason}. Use Z3() instead, or raise timeout_s."
+        )
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _Tensors:
+    """The list of models on one device; a last row of zeros stands for 'no model'."""
+
+    inputs: Tensor  # (K + 1, n) int8
+    outputs: Tensor  # (K + 1, m) int8
+    input_signs: Tensor  # (n, K) float32
+    output_signs: Tensor  # (m, K) float32
+    disagrees: Tensor  # (2n, K) float64: false where asked true, then true where asked false
+    disagreements: Tensor  # (2n, K): the same as `disagrees`, in the type that `_core` works in
+    agreements: Tensor  # (2n, K): the opposite
+    lookup: Tensor | None  # (3**n,) int64: first model that agrees with each partial input, or K
+    place: Tensor | None  # (n,) float32: what a sign counts in that index
+
+
+@final
+class TableSolver:
+    """See `Solver`; every answer is exact and the first of equals in lexicographic order."""
+
+    name = "Table"
+    limit_ms = None
+    deterministic = True
+
+    def __init__(self, theory: Theory, models: Models) -> None:
+        self.theory = theory
+        self._models = models
+        self._devices: dict[torch.device, _Tensors] = {}
+
+    def solve(self, inputs: Tensor) -> Solution:
+        """A model that agrees with every observed input."""
+        table = self._on(inputs.device)
+        if table.lookup is not None and table.place is not None:
+            index = table.lookup[((inputs.float() + 1) @ table.place).long()]
+        else:
+            index = torch.cat([
+                _first_true(_agrees(inputs[rows], table.input_signs))
+                for rows in self._chunks(len(inputs))
+            ])  # fmt: skip
+        return self._solution(table, index, torch.zeros_like(index, dtype=torch.float64))
+
+    def maximize(
+        self, inputs: Tensor, weights: Tensor, outputs: Tensor | None = None
+    ) -> Solution:
+        """A model with the wanted outputs that overrules inputs of the least total weight."""
+        table = self._on(inputs.device)
+        index = torch.empty(len(inputs), dtype=torch.int64, device=inputs.device)
+        cost = torch.empty(len(inputs), dtype=torch.float64, device=inputs.device)
+        for rows in self._chunks(len(inputs)):
+            halves = _halves(inputs[rows], weights[rows].double())  # (b, 2n)
+            if outputs is None:
+                allowed = torch.ones(1, len(self._models), dtype=torch.bool, device=inputs.device)
+            else:
+                allowed = _agrees(outputs[rows], table.output_signs)
+            index[rows], cost[rows] = first_minimum(halves, table.disagrees, allowed)
+        return self._solution(table, index, cost)
+
+    def core(self, inputs: Tensor, weights: Tensor, outputs: Tensor) -> Core:
+        """The core that deletion from the heaviest input to the lightest ends with."""
+        parts = [
+            self._core(inputs[rows], weights[rows], outputs[rows])
+            for rows in self._chunks(len(inputs))
+        ]
+        return Core(
+            torch.cat([part.status for part in parts]), torch.cat([part.inputs for part in parts])
+        )
+
+    def _core(self, inputs: Tensor, weights: Tensor, outputs: Tensor) -> Core:
+        table = self._on(inputs.device)
+        n = inputs.shape[-1]
+        order = weights.argsort(dim=-1, descending=True, stable=True).flip(-1)  # (b, n) by rank
+        least = _least_disagreement(inputs, order, table.disagreements)  # (b, K), 0 if none
+        wanted = _agrees(outputs, table.output_signs)
+        satisfiable = (wanted & (least == 0)).any(-1)
+        least = least * wanted.to(least.dtype)  # from here on, 0 is a model that is done
+        least = least * (~satisfiable).to(least.dtype)[:, None]
+        blamed = torch.zeros_like(inputs, dtype=torch.bool)
+        for step in range(n):
+            key = least.amax(-1)  # (b,)
+            if (inputs.device.type == "cpu" or step % 4 == 3) and not key.any():
+                break
+            found = (key > 0)[:, None]
+            column = order.gather(-1, _rank(key, n)[:, None])  # (b, 1)
+            blamed.scatter_(-1, column, blamed.gather(-1, column) | found)
+            half = column + n * (inputs.gather(-1, column) < 0)
+            least = least * table.agreements.index_select(0, half.squeeze(-1))
+        status = torch.where(satisfiable, Status.SAT, Status.UNSAT).to(torch.int8)
+        return Core(status, blamed)
+
+    def _solution(self, table: _Tensors, index: Tensor, cost: Tensor) -> Solution:
+        found = index < len(self._models)
+        return Solution(
+            found.to(torch.int8),
+            table.inputs[index],
+            table.outputs[index],
+            torch.where(found, cost, torch.inf),
+        )
+
+    def _chunks(self, rows: int) -> Iterator[slice]:
+        step = max(1, _CELLS // max(1, len(self._models)))
+        for start in range(0, max(rows, 1), step):
+            yield slice(start, start + step)
+
+    def _on(self, device: torch.device) -> _Tensors:
+        if device not in self._devices:
+            self._devices[device] = self._tensors(device)
+        return self._devices[device]
+
+    def _tensors(self, device: torch.device) -> _Tensors:
+        inputs, outputs = self._models.inputs.to(device), self._models.outputs.to(device)
+        n = inputs.shape[-1]
+        disagrees = torch.cat([(inputs < 0).T, (inputs > 0).T])
+        lookup = place = None
+        if n <= _LOOKUP_INPUTS:
+            lookup = _partial_lookup(self._models.inputs).to(device)
+            place = 3.0 ** torch.arange(n - 1, -1, -1, device=device)
+        return _Tensors(
+            torch.cat([inputs, inputs.new_zeros(1, n)]),
+            torch.cat([outputs, outputs.new_zeros(1, outputs.shape[-1])]),
+            inputs.T.float().contiguous(),
+            outputs.T.float().contiguous(),
+            disagrees.double().contiguous(),
+            disagrees.to(_real(n)).contiguous(),
+            (~disagrees).to(_real(n)).contiguous(),
+            lookup,
+            place,
+        )
+
+
+def _agrees(signs: Tensor, models: Tensor) -> Tensor:
+    """Where models (columns of signs) agree with all that is not 0 in each row: (b, K)."""
+    wanted = signs.float()  # (b, c)
+    return wanted @ models == wanted.abs().sum(-1, keepdim=True)
+
+
+def _first_true(found: Tensor) -> Tensor:
+    """The index of the first true entry of each row, or the row's length."""
+    if not found.shape[-1]:
+        return torch.zeros(len(found), dtype=torch.int64, device=found.device)
+    index = found.to(torch.uint8).argmax(-1)
+    return torch.where(found.any(-1), index, found.shape[-1])
+
+
+def _halves(signs: Tensor, values: Tensor) -> Tensor:
+    """Values of inputs asked to be true, then of inputs asked to be false: (b, 2n)."""
+    return torch.cat([values * (signs > 0), values * (signs < 0)], dim=-1)
+
+
+def _least_disagreement(inputs: Tensor, order: Tensor, disagrees: Tensor) -> Tensor:
+    """A number that grows with the rank of the least confident input that each model disagrees
+    with, 0 if there is none: (b, K). `_rank` reads the rank out of it.
+    """
+    n, real = inputs.shape[-1], _real(inputs.shape[-1])
+    rank = torch.empty_like(order).scatter_(
+        -1, order, torch.arange(n, device=order.device).expand_as(order)
+    )
+    if n <= _WORD:
+        return _lowest_bit(_halves(inputs, torch.exp2(rank.to(real))) @ disagrees)
+    least = torch.zeros((), device=inputs.device)
+    for start in reversed(range(0, n, _WORD)):
+        inside = (rank >= start) & (rank < start + _WORD)
+        value = torch.where(inside, torch.exp2((rank - start).to(real)), 0)
+        low = _lowest_bit(_halves(inputs, value) @ disagrees)
+        least = torch.where(low > 0, low.frexp().exponent + float(start), least)
+    return least
+
+
+def _rank(key: Tensor, n: int) -> Tensor:
+    """The rank that a key of `_least_disagreement` stands for; 0 for the key 0."""
+    exponent = key.frexp().exponent if n <= _WORD else key
+    return (exponent.long() - 1).clamp(min=0)
+
+
+def _lowest_bit(word: Tensor) -> Tensor:
+    """The lowest bit of whole numbers held in floats, as a power of two."""
+    whole = word.to(torch.int32 if word.dtype == torch.float32 else torch.int64)
+    return (whole & -whole).to(word.dtype)
+
+
+def _real(n: int) -> torch.dtype:
+    """The narrowest float that holds n bits, or a word of them, exactly."""
+    return torch.float32 if n <= 24 else torch.float64
+
+
+def _partial_lookup(inputs: Tensor) -> Tensor:
+    """For each partial input as a number in base 3 (digit = sign + 1): its first model, or K."""
+    K, n = inputs.shape  # noqa: N806
+    table = torch.full((3,) * n, K, dtype=torch.int64)
+    place = 3 ** torch.arange(n - 1, -1, -1)
+    code = ((inputs.long() + 1) * place).sum(-1)
+    table.view(-1).scatter_reduce_(0, code, torch.arange(K), "amin")
+    for axis in range(n):
+        false, free, true = table.unbind(axis)
+        free.copy_(torch.minimum(false, true))
+    return table.view(-1)

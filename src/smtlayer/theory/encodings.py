@@ -1,0 +1,324 @@
+"""This file turns symbols into Boolean columns, and values into signs and back.
+
+| symbol | columns | a value is |
+|---|---|---|
+| `Bool` | one | `bool` |
+| `BitVec(w)` | w, most significant bit first | `int` from 0 to 2**w - 1 |
+| `one_hot(symbol, values)` | one a value | one of the values |
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Protocol
+
+import numpy as np
+import z3
+from numpy.typing import NDArray
+
+from smtlayer.errors import TheoryError
+
+Signs = NDArray[np.int8]
+
+
+@dataclass(frozen=True, eq=False)
+class OneHot:
+    """A request to read a symbol through one column a value; made by `one_hot`."""
+
+    symbol: Any  # a z3 constant, or its name where the theory is read from SMT-LIB
+    values: tuple[Any, ...]
+
+
+def one_hot(symbol: Any, values: Any) -> OneHot:
+    """Reads a symbol of any sort through one column a value.
+
+    That the symbol has exactly one of these values becomes part of the theory.
+
+    Args:
+        symbol: A z3 constant (Int, Real, BitVec, String, an enumeration...), or, for
+            `Theory.from_smtlib`, the name of a declared constant.
+        values: The values it may have: Python values, z3 values, or names of an enumeration's members.
+
+    Example:
+        >>> from smtlayer import Theory
+        >>> digit, double = z3.Ints("digit double")
+        >>> theory = Theory(
+        ...     double == 2 * digit,
+        ...     inputs=[one_hot(digit, range(3))],
+        ...     outputs=[one_hot(double, range(0, 6, 2))],
+        ... )
+        >>> theory.input_names
+        ('digit=0', 'digit=1', 'digit=2')
+        >>> theory.encode(digit=1)
+        tensor([-1,  1, -1], dtype=torch.int8)
+    """
+    return OneHot(symbol, tuple(values))
+
+
+class Encoding(Protocol):
+    """How one symbol shows in columns."""
+
+    @property
+    def symbol(self) -> Any:
+        """The z3 constant."""
+
+    @property
+    def columns(self) -> tuple[Any, ...]:
+        """A Boolean z3 term for each column."""
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """A name for each column."""
+
+    @property
+    def domain(self) -> Any | None:
+        """What the encoding adds to the theory, if anything."""
+
+    @property
+    def anchors(self) -> tuple[Any, ...]:
+        """Equations from which `reader` can rebuild this encoding out of SMT-LIB text."""
+
+    @property
+    def missing(self) -> Any:
+        """An array of the right type, shape (), to start a batch of values from."""
+
+    def encode(self, values: NDArray[Any]) -> Signs:
+        """Values of shape (...) to signs of shape (..., width)."""
+
+    def decode(self, signs: Signs) -> NDArray[Any]:
+        """Signs of shape (..., width) to values of shape (...); the result holds only where `reads`."""
+
+    def reads(self, signs: Signs) -> NDArray[np.bool_]:
+        """Where signs of shape (..., width) stand for a value at all."""
+
+
+@dataclass(frozen=True, eq=False)
+class BoolEncoding:
+    """A Boolean symbol is its own column."""
+
+    symbol: Any
+    missing = np.zeros((), dtype=bool)
+
+    @property
+    def columns(self) -> tuple[Any, ...]:
+        return (self.symbol,)
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        return (_name(self.symbol),)
+
+    @property
+    def domain(self) -> None:
+        return None
+
+    @property
+    def anchors(self) -> tuple[Any, ...]:
+        return (self.symbol == self.symbol,)
+
+    def encode(self, values: NDArray[Any]) -> Signs:
+        if not np.isin(values, (0, 1)).all():
+            raise TheoryError(
+                f"Theory.encode: symbol {_name(self.symbol)!r} is a Bool. Got {_first(values)!r}."
+            )
+        return np.where(values.astype(bool), 1, -1).astype(np.int8)[..., None]
+
+    def decode(self, signs: Signs) -> NDArray[Any]:
+        return signs[..., 0] > 0
+
+    def reads(self, signs: Signs) -> NDArray[np.bool_]:
+        return signs[..., 0] != 0
+
+
+@dataclass(frozen=True, eq=False)
+class BitsEncoding:
+    """A bit-vector symbol is one column a bit, most significant first."""
+
+    symbol: Any
+    missing = np.zeros((), dtype=np.int64)
+
+    @property
+    def width(self) -> int:
+        return int(self.symbol.size())
+
+    @property
+    def columns(self) -> tuple[Any, ...]:
+        return tuple(z3.Extract(i, i, self.symbol) == 1 for i in reversed(range(self.width)))
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        return tuple(f"{_name(self.symbol)}[{i}]" for i in reversed(range(self.width)))
+
+    @property
+    def domain(self) -> None:
+        return None
+
+    @property
+    def anchors(self) -> tuple[Any, ...]:
+        return (self.symbol == self.symbol,)
+
+    def encode(self, values: NDArray[Any]) -> Signs:
+        fits = np.vectorize(self._fits, otypes=[bool])(values)
+        if not fits.all():
+            raise TheoryError(
+                f"Theory.encode: symbol {_name(self.symbol)!r} has {self.width} bits and takes whole "
+                f"numbers from 0 to {2**self.width - 1}. Got {_first(values, ~fits)!r}."
+            )
+        bits = (values.astype(object)[..., None] >> self._shifts()) & 1
+        return np.where(bits.astype(bool), 1, -1).astype(np.int8)
+
+    def _fits(self, value: Any) -> bool:
+        return bool(value == int(value) and 0 <= value < 2**self.width)
+
+    def _shifts(self) -> NDArray[Any]:
+        dtype = np.int64 if self.width < 63 else object
+        return np.array(range(self.width - 1, -1, -1), dtype=dtype)
+
+    def decode(self, signs: Signs) -> NDArray[Any]:
+        shifts = self._shifts()
+        return np.asarray(((signs > 0).astype(shifts.dtype) << shifts).sum(-1))
+
+    def reads(self, signs: Signs) -> NDArray[np.bool_]:
+        return np.asarray((signs != 0).all(-1))
+
+
+@dataclass(frozen=True, eq=False)
+class OneHotEncoding:
+    """A symbol with finitely many values is one column a value, exactly one of them true."""
+
+    symbol: Any
+    values: tuple[Any, ...]  # z3 values
+
+    @property
+    def python_values(self) -> tuple[Any, ...]:
+        """The values as Python has them; an enumeration's members by name."""
+        return tuple(python_value(value) for value in self.values)
+
+    @property
+    def columns(self) -> tuple[Any, ...]:
+        return tuple(self.symbol == value for value in self.values)
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        return tuple(f"{_name(self.symbol)}={value}" for value in self.python_values)
+
+    @property
+    def domain(self) -> Any:
+        return z3.Or(*self.columns)
+
+    @property
+    def anchors(self) -> tuple[Any, ...]:
+        return self.columns
+
+    @property
+    def missing(self) -> Any:
+        dtype = np.int64 if all(type(v) is int for v in self.python_values) else object
+        return np.zeros((), dtype=dtype)
+
+    def encode(self, values: NDArray[Any]) -> Signs:
+        position = {value: i for i, value in enumerate(self.python_values)}
+        index = [position.get(self._key(value), -1) for value in values.ravel().tolist()]
+        if -1 in index:
+            raise TheoryError(
+                f"Theory.encode: symbol {_name(self.symbol)!r} takes one of {self.python_values}. "
+                f"Got {values.ravel().tolist()[index.index(-1)]!r}."
+            )
+        hot = np.eye(len(self.values), dtype=np.int8)[index] * 2 - 1
+        return np.asarray(hot.astype(np.int8).reshape(*values.shape, -1))
+
+    def _key(self, value: Any) -> Any:
+        return python_value(value) if z3.is_expr(value) else value
+
+    def decode(self, signs: Signs) -> NDArray[Any]:
+        table = np.empty(len(self.values), dtype=self.missing.dtype)
+        table[:] = self.python_values
+        return np.asarray(table[(signs > 0).argmax(-1)])
+
+    def reads(self, signs: Signs) -> NDArray[np.bool_]:
+        return np.asarray((signs != 0).all(-1) & ((signs > 0).sum(-1) == 1))
+
+
+def encoding_of(request: Any, role: str) -> Encoding:
+    """The encoding that a user asks for with a z3 constant or `one_hot(...)`.
+
+    Args:
+        request: What stood in `inputs` or `outputs`.
+        role: `"input"` or `"output"`, for error messages.
+    """
+    symbol = request.symbol if isinstance(request, OneHot) else request
+    if not (z3.is_const(symbol) and symbol.decl().kind() == z3.Z3_OP_UNINTERPRETED):
+        raise TypeError(
+            f"Theory: each {role} must be a z3 constant such as z3.Bool('a') or z3.BitVec('a', 4), "
+            f"or one_hot(symbol, values). Got {symbol!r} of type {type(symbol).__name__}."
+        )
+    if isinstance(request, OneHot):
+        return _one_hot_encoding(symbol, request.values)
+    if z3.is_bool(symbol):
+        return BoolEncoding(symbol)
+    if z3.is_bv(symbol):
+        return BitsEncoding(symbol)
+    raise TypeError(
+        f"Theory: {role} {_name(symbol)!r} has sort {symbol.sort()}, which has no columns of its own. "
+        f"Wrap it: one_hot({_name(symbol)}, [...the values it may have...])."
+    )
+
+
+def _one_hot_encoding(symbol: Any, values: Sequence[Any]) -> OneHotEncoding:
+    terms = tuple(_z3_value(symbol, value) for value in values)
+    if len({python_value(term) for term in terms}) < len(terms):
+        raise TheoryError(f"one_hot: the values of {_name(symbol)!r} repeat. Give each value once.")
+    if len(terms) < 2:
+        raise TheoryError(
+            f"one_hot: symbol {_name(symbol)!r} needs at least two values. Got {len(terms)}."
+        )
+    return OneHotEncoding(symbol, terms)
+
+
+def _z3_value(symbol: Any, value: Any) -> Any:
+    """A Python value, a z3 value or an enumeration member's name as a z3 value of the symbol's sort."""
+    sort = symbol.sort()
+    wrong = TheoryError(
+        f"one_hot: {value!r} is not a value of {_name(symbol)!r}, whose sort is {sort}."
+    )
+    try:
+        if isinstance(value, str) and sort.kind() == z3.Z3_DATATYPE_SORT:
+            members = {sort.constructor(i).name(): i for i in range(sort.num_constructors())}
+            return sort.constructor(members[value])()
+        if isinstance(value, Fraction):
+            value = z3.Q(value.numerator, value.denominator, symbol.ctx)
+        if isinstance(value, np.generic):
+            value = value.item()
+        term = z3.simplify(sides(symbol == value)[1])
+    except (z3.Z3Exception, KeyError, AttributeError) as error:
+        raise wrong from error
+    if term.sort() != sort or (isinstance(value, int) and python_value(term) != value):
+        raise wrong
+    return term
+
+
+def sides(equation: Any) -> tuple[Any, Any]:
+    """The symbol and the value of an equation between them; z3 may write either first."""
+    one, other = equation.children()
+    swapped = other.decl().kind() == z3.Z3_OP_UNINTERPRETED
+    return (other, one) if swapped else (one, other)
+
+
+def python_value(term: Any) -> Any:
+    """A z3 value as Python has it: int, bool, str, Fraction, or the name of an enumeration's member."""
+    if z3.is_bool(term):
+        return z3.is_true(term)
+    if z3.is_int_value(term) or z3.is_bv_value(term):
+        return term.as_long()
+    if z3.is_rational_value(term):
+        return Fraction(term.numerator_as_long(), term.denominator_as_long())
+    if z3.is_string_value(term):
+        return term.py_value()
+    return str(term)
+
+
+def _name(symbol: Any) -> str:
+    return str(symbol.decl().name())
+
+
+def _first(values: NDArray[Any], where: NDArray[np.bool_] | None = None) -> Any:
+    chosen = values if where is None else values[where]
+    return chosen.ravel().tolist()[0]

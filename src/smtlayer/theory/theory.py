@@ -1,0 +1,358 @@
+"""This file holds Theory: a formula, and which of its symbols are inputs and outputs."""
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+import z3
+from torch import Tensor
+
+from smtlayer.errors import TheoryError
+from smtlayer.theory import smtlib
+from smtlayer.theory.encodings import Encoding, OneHot, encoding_of, one_hot, sides
+
+if TYPE_CHECKING:
+    from smtlayer.solvers.check import TheoryReport
+
+
+class Theory:
+    """A formula with the symbols that a network sets and the symbols it wants back.
+
+    A theory is immutable. It compares, hashes, pickles and copies through its text, so that two
+    theories built alike are equal and a worker process can rebuild one.
+
+    Args:
+        constraints: A z3 formula, or a sequence of them that hold together.
+        inputs: Symbols that the network sets: `Bool` (one column), `BitVec(w)` (w columns, most
+            significant bit first), or `one_hot(symbol, values)` (one column a value).
+        outputs: Symbols to read back, given likewise. A symbol may be input and output.
+
+    Raises:
+        TheoryError: If a symbol repeats, occurs in no constraint, or shares its name with another.
+        TypeError: If a constraint is not a formula, or an input or output not a symbol.
+
+    Example:
+        >>> a, b = z3.BitVecs("a b", 4)
+        >>> total = z3.BitVec("total", 5)
+        >>> theory = Theory(
+        ...     total == z3.ZeroExt(1, a) + z3.ZeroExt(1, b), inputs=[a, b], outputs=[total]
+        ... )
+        >>> theory
+        Theory(1 constraint, inputs=[a, b], outputs=[total])
+        >>> theory.encode(a=3, b=4)
+        tensor([-1, -1,  1,  1, -1,  1, -1, -1], dtype=torch.int8)
+        >>> theory.decode(torch.tensor([-1.0, -1.0, 1.0, 1.0, 1.0]))
+        {'total': 7}
+    """
+
+    def __init__(
+        self, constraints: Any, inputs: Sequence[Any], outputs: Sequence[Any]
+    ) -> None:
+        self._build(
+            _formulas(constraints),
+            [encoding_of(request, "input") for request in _symbols(inputs, "inputs")],
+            [encoding_of(request, "output") for request in _symbols(outputs, "outputs")],
+        )
+        _check_symbols(self)
+        smtlib.parse(self._archive)  # what cannot be read back must not come to light in a worker
+
+    def _build(
+        self,
+        constraints: Sequence[Any],
+        inputs: Sequence[Encoding],
+        outputs: Sequence[Encoding],
+        archive: str | None = None,
+    ) -> None:
+        self.constraints: tuple[Any, ...] = tuple(constraints)
+        self._inputs, self._outputs = tuple(inputs), tuple(outputs)
+        self.inputs: tuple[Any, ...] = tuple(c for e in self._inputs for c in e.columns)
+        self.outputs: tuple[Any, ...] = tuple(c for e in self._outputs for c in e.columns)
+        self.input_names: tuple[str, ...] = tuple(label for e in self._inputs for label in e.labels)
+        self.output_names: tuple[str, ...] = tuple(
+            label for e in self._outputs for label in e.labels
+        )
+        anchors = [a for e in (*self._inputs, *self._outputs) for a in e.anchors]
+        self._archive = archive or smtlib.write([*self.constraints, *anchors])
+        self._shape = (_kinds(self._inputs), _kinds(self._outputs))
+        self.digest: str = hashlib.sha256(
+            f"{self._archive}\n; {self._shape}".encode()
+        ).hexdigest()
+
+    @classmethod
+    def from_smtlib(
+        cls, text_or_path: str | Path, inputs: Sequence[str | OneHot], outputs: Sequence[str | OneHot]
+    ) -> "Theory":
+        """Reads SMT-LIB 2: declarations, definitions and assertions.
+
+        Args:
+            text_or_path: A script, or the path of a file that holds one.
+            inputs: Names of declared constants, or `one_hot(name, values)`.
+            outputs: Likewise.
+
+        Example:
+            >>> theory = Theory.from_smtlib('''
+            ...     (declare-const a Bool) (declare-const b Bool) (declare-const y Bool)
+            ...     (assert (= y (xor a b)))
+            ... ''', inputs=["a", "b"], outputs=["y"])
+            >>> theory.n_inputs, theory.n_outputs
+            (2, 1)
+        """
+        requests = [*_symbols(inputs, "inputs"), *_symbols(outputs, "outputs")]
+        names = [r.symbol if isinstance(r, OneHot) else r for r in requests]
+        for name in names:
+            if not isinstance(name, str):
+                raise TypeError(
+                    f"Theory.from_smtlib takes the names of declared constants. Got {name!r} "
+                    f"of type {type(name).__name__}."
+                )
+        constraints, constants = smtlib.read(text_or_path, names)
+        if not constraints:
+            raise TheoryError("Theory.from_smtlib: the script asserts nothing.")
+        context = constraints[0].ctx
+
+        def resolve(request: str | OneHot) -> Any:
+            if isinstance(request, OneHot):
+                return one_hot(constants[request.symbol].translate(context), request.values)
+            return constants[request].translate(context)
+
+        return cls(constraints, [resolve(r) for r in inputs], [resolve(r) for r in outputs])
+
+    def to_smtlib(self) -> str:
+        """The theory as an SMT-LIB 2 script that any solver reads.
+
+        What `one_hot` adds is asserted too; comments name the inputs and outputs.
+        """
+        head = "".join(
+            f"; {role}: {', '.join(str(e.symbol.decl().name()) for e in encodings)}\n"
+            for role, encodings in (("inputs", self._inputs), ("outputs", self._outputs))
+        )
+        return head + smtlib.write(self.formulas)
+
+    @property
+    def formulas(self) -> tuple[Any, ...]:
+        """The given constraints, then what the one-hot symbols add to them."""
+        domains = [e.domain for e in (*self._inputs, *self._outputs)]
+        return self.constraints + tuple(d for d in domains if d is not None)
+
+    @property
+    def n_inputs(self) -> int:
+        """Number of input columns."""
+        return len(self.inputs)
+
+    @property
+    def n_outputs(self) -> int:
+        """Number of output columns."""
+        return len(self.outputs)
+
+    def encode(self, /, **values: Any) -> Tensor:
+        """Input signs for the given values by symbol name; inputs not named are 0, free.
+
+        Args:
+            values: A value a symbol, or an array of them; arrays broadcast.
+
+        Returns:
+            Signs of shape `(..., n_inputs)`, int8.
+        """
+        return _encode(self._inputs, values, "inputs")
+
+    def encode_outputs(self, /, **values: Any) -> Tensor:
+        """Output signs for the given values by symbol name; outputs not named are 0, free."""
+        return _encode(self._outputs, values, "outputs")
+
+    def decode(self, outputs: Tensor) -> dict[str, Any]:
+        """Values by symbol name for output signs of shape `(..., n_outputs)`.
+
+        One row gives Python values; more rows give numpy arrays. A row without a model decodes to
+        `None`; arrays that hold a `None` have dtype `object`.
+        """
+        return _decode(self._outputs, outputs, "outputs")
+
+    def decode_inputs(self, inputs: Tensor) -> dict[str, Any]:
+        """Values by symbol name for input signs (or logits) of shape `(..., n_inputs)`.
+
+        `None` where a symbol is not wholly known, or a one-hot symbol has no value or several.
+        """
+        return _decode(self._inputs, inputs, "inputs")
+
+    def check(self, *, timeout_s: float = 10.0, max_models: int = 20_000) -> "TheoryReport":
+        """Tells what to know before training: see `TheoryReport`.
+
+        Args:
+            timeout_s: Time limit of each question.
+            max_models: Models are counted up to this number.
+        """
+        # The one import against the direction of the tree: the report asks solvers about a theory,
+        # and users look for it here.
+        from smtlayer.solvers.check import check_theory
+
+        return check_theory(self, timeout_s=timeout_s, max_models=max_models)
+
+    def __repr__(self) -> str:
+        count = len(self.constraints)
+        inputs, outputs = (
+            ", ".join(str(e.symbol.decl().name()) for e in encodings)
+            for encodings in (self._inputs, self._outputs)
+        )
+        plural = "" if count == 1 else "s"
+        return f"Theory({count} constraint{plural}, inputs=[{inputs}], outputs=[{outputs}])"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Theory) and self.digest == other.digest
+
+    def __hash__(self) -> int:
+        return hash(self.digest)
+
+    def __reduce__(self) -> Any:
+        return _restore, (self._archive, self._shape)
+
+
+def _restore(archive: str, shape: tuple[tuple[int, ...], tuple[int, ...]]) -> Theory:
+    """A theory from its text, in a z3 context of its own."""
+    formulas = smtlib.parse(archive)
+    kinds = [*shape[0], *shape[1]]
+    start = len(formulas) - sum(max(kind, 1) for kind in kinds)
+    constraints, anchors = formulas[:start], iter(formulas[start:])
+    encodings = []
+    for kind in kinds:
+        group = [next(anchors) for _ in range(max(kind, 1))]
+        symbol = sides(group[0])[0]
+        request = one_hot(symbol, [sides(term)[1] for term in group]) if kind else symbol
+        encodings.append(encoding_of(request, "symbol"))
+    theory = Theory.__new__(Theory)
+    theory._build(constraints, encodings[: len(shape[0])], encodings[len(shape[0]) :], archive)
+    return theory
+
+
+def _kinds(encodings: Iterable[Encoding]) -> tuple[int, ...]:
+    """0 for a symbol with columns of its own, else the number of one-hot values."""
+    return tuple(len(e.anchors) if e.domain is not None else 0 for e in encodings)
+
+
+def _formulas(constraints: Any) -> list[Any]:
+    single = z3.is_expr(constraints) or isinstance(constraints, bool)
+    formulas = [constraints] if single else list(constraints)
+    formulas = [z3.BoolVal(f) if isinstance(f, bool) else f for f in formulas]
+    for i, formula in enumerate(formulas):
+        if not z3.is_expr(formula) or not z3.is_bool(formula):
+            raise TypeError(
+                f"Theory: constraint {i} must be a formula, a z3 term of sort Bool. "
+                f"Got {formula!r} of type {type(formula).__name__}."
+            )
+    return formulas
+
+
+def _symbols(symbols: Any, role: str) -> list[Any]:
+    if z3.is_expr(symbols) or isinstance(symbols, (str, OneHot)):
+        raise TypeError(f"Theory: {role} must be a sequence, such as [{symbols!r}]. Got one symbol.")
+    found = list(symbols)
+    if not found:
+        raise TheoryError(f"Theory needs at least one symbol among its {role}. Got none.")
+    return found
+
+
+def _check_symbols(theory: Theory) -> None:
+    for role, encodings in (("inputs", theory._inputs), ("outputs", theory._outputs)):
+        names = [str(e.symbol.decl().name()) for e in encodings]
+        for name in names:
+            if names.count(name) > 1:
+                raise TheoryError(
+                    f"Theory has {name!r} among its {role} more than once. Give each position its "
+                    f"own symbol, and equate them with a constraint if they must agree."
+                )
+    occurring = free_symbols(theory.formulas)
+    for role, encodings in (("input", theory._inputs), ("output", theory._outputs)):
+        for encoding in encodings:
+            name = str(encoding.symbol.decl().name())
+            if name not in occurring:
+                raise TheoryError(
+                    f"Theory: {role} {name!r} occurs in no constraint. "
+                    f"Constrain it, or leave it out of the {role}s."
+                )
+            if not encoding.symbol.decl().eq(occurring[name]):
+                raise _two_meanings(name, encoding.symbol.decl(), occurring[name])
+
+
+def free_symbols(formulas: Iterable[Any]) -> dict[str, Any]:
+    """Every uninterpreted symbol of the formulas by name, each name with one meaning only."""
+    found: dict[str, Any] = {}
+    seen: set[int] = set()
+    stack = list(formulas)
+    while stack:
+        term = stack.pop()
+        if term.get_id() in seen:
+            continue
+        seen.add(term.get_id())
+        if z3.is_app(term) and term.decl().kind() == z3.Z3_OP_UNINTERPRETED:
+            name = str(term.decl().name())
+            if not found.setdefault(name, term.decl()).eq(term.decl()):
+                raise _two_meanings(name, term.decl(), found[name])
+            if "|" in name or "\\" in name:
+                raise TheoryError(
+                    f"Theory: the name {name!r} cannot be written in SMT-LIB 2. "
+                    f"Choose one without '|' and '\\'."
+                )
+        stack.extend(term.children())
+    return found
+
+
+def _two_meanings(name: str, one: Any, other: Any) -> TheoryError:
+    return TheoryError(
+        f"Theory: the name {name!r} stands for two different symbols, of sorts {one.range()} and "
+        f"{other.range()}. Rename one of them."
+    )
+
+
+def _encode(encodings: Sequence[Encoding], values: Mapping[str, Any], role: str) -> Tensor:
+    by_name = {str(e.symbol.decl().name()): e for e in encodings}
+    for name in values:
+        if name not in by_name:
+            raise TheoryError(
+                f"Theory.encode: {name!r} is not among the {role}, which are "
+                f"{', '.join(by_name)}."
+            )
+    arrays = {name: _array(value) for name, value in values.items()}
+    shape = np.broadcast_shapes(*(a.shape for a in arrays.values()))
+    parts = []
+    for name, encoding in by_name.items():
+        width = len(encoding.columns)
+        signs = np.zeros((*shape, width), dtype=np.int8)
+        if name in arrays:
+            signs[...] = encoding.encode(arrays[name])
+        parts.append(signs)
+    return torch.from_numpy(np.concatenate(parts, axis=-1))
+
+
+def _array(value: Any) -> Any:
+    if z3.is_expr(value):
+        wrapped = np.empty((), dtype=object)
+        wrapped[()] = value
+        return wrapped
+    return np.asarray(value.detach().cpu() if isinstance(value, Tensor) else value)
+
+
+def _decode(encodings: Sequence[Encoding], given: Any, role: str) -> dict[str, Any]:
+    signs = torch.as_tensor(given).detach().cpu()
+    width = sum(len(e.columns) for e in encodings)
+    if signs.ndim == 0 or signs.shape[-1] != width:
+        raise ValueError(
+            f"Theory.decode expects {role} of shape (..., {width}). Got {tuple(signs.shape)}."
+        )
+    columns = torch.sign(signs.float()).to(torch.int8).numpy()
+    values, start = {}, 0
+    for encoding in encodings:
+        part = columns[..., start : start + len(encoding.columns)]
+        start += len(encoding.columns)
+        values[str(encoding.symbol.decl().name())] = _with_none(encoding, part)
+    return values
+
+
+def _with_none(encoding: Encoding, signs: Any) -> Any:
+    read = encoding.reads(signs)
+    values = encoding.decode(signs)
+    if not read.all():
+        values = values.astype(object)
+        values[~read] = None
+    return values[()].item() if values.ndim == 0 and values.dtype != object else values[()]
