@@ -57,7 +57,7 @@ class Theory:
             [encoding_of(request, "output") for request in _symbols(outputs, "outputs")],
         )
         _check_symbols(self)
-        smtlib.parse(self._archive)  # what cannot be read back must not come to light in a worker
+        self._check_text()
 
     def _build(
         self,
@@ -80,6 +80,16 @@ class Theory:
         self.digest: str = hashlib.sha256(
             f"{self._archive}\n; {self._shape}".encode()
         ).hexdigest()
+
+    def _check_text(self) -> None:
+        """What cannot be read back must come to light here, not in a copy or a worker."""
+        try:
+            smtlib.parse(self._archive)
+        except TheoryError as error:
+            raise TheoryError(
+                f"Theory: z3 cannot read this formula back from SMT-LIB text, the form in which "
+                f"theories are copied. {error}"
+            ) from error
 
     @classmethod
     def from_smtlib(

@@ -1,0 +1,16 @@
+"""For authors of backends: the laws as a test suite, and theories to try them on."""
+
+try:
+    import pytest as _pytest  # noqa: F401
+except ImportError as error:  # pragma: no cover
+    from smtlayer.errors import MissingPackageError
+
+    raise MissingPackageError(
+        "smtlayer.testing needs the pytest package. Install it with: pip install smtlayer[testing]"
+    ) from error
+
+from smtlayer.testing.conformance import LAWS as LAWS
+from smtlayer.testing.conformance import Case as Case
+from smtlayer.testing.conformance import SolverConformance as SolverConformance
+from smtlayer.testing.theories import THEORIES as THEORIES
+from smtlayer.testing.theories import random_theory as random_theory

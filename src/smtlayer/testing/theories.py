@@ -1,0 +1,176 @@
+"""This file holds small theories of many kinds, and random ones that a seed makes again."""
+
+import random
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Any
+
+import z3
+
+from smtlayer.theory import Theory, one_hot
+
+
+def xor() -> Theory:
+    """One output, the exclusive or of two inputs."""
+    a, b, y = z3.Bools("a b y")
+    return Theory(y == z3.Xor(a, b), inputs=[a, b], outputs=[y])
+
+
+def addition(bits: int = 2) -> Theory:
+    """The sum of two numbers, one bit wider."""
+    a, b = z3.BitVecs("a b", bits)
+    total = z3.BitVec("total", bits + 1)
+    return Theory(total == z3.ZeroExt(1, a) + z3.ZeroExt(1, b), inputs=[a, b], outputs=[total])
+
+
+def unique_labels() -> Theory:
+    """Each label fits one input and each input one label: two bits, swapped and inverted."""
+    a, y = z3.BitVecs("a y", 3)
+    return Theory(y == ~z3.RotateLeft(a, 1), inputs=[a], outputs=[y])
+
+
+@cache  # z3 refuses to declare a sort twice
+def colours() -> Theory:
+    """An enumeration read one-hot, on both sides."""
+    sort, (red, green, blue) = z3.EnumSort("Colour", ["red", "green", "blue"])
+    mine, yours = z3.Consts("mine yours", sort)
+    rule = z3.And(mine != yours, z3.Implies(mine == red, yours == blue))
+    values = [red, green, blue]
+    return Theory(rule, inputs=[one_hot(mine, values)], outputs=[one_hot(yours, values)])
+
+
+def integers() -> Theory:
+    """Unbounded integers between Boolean inputs and outputs."""
+    x, y = z3.Ints("x y")
+    a, b, big = z3.Bools("a b big")
+    return Theory(
+        [x == z3.If(a, 3, 5), y == z3.If(b, 2 * x, x - 1), big == (x + y > 10)],
+        inputs=[a, b],
+        outputs=[big],
+    )
+
+
+def reals() -> Theory:
+    """Real arithmetic; some inputs have no model."""
+    x, y = z3.Reals("x y")
+    a, b, above = z3.Bools("a b above")
+    return Theory(
+        [z3.Implies(a, x > y), z3.Implies(b, x + y < 1), x * 2 > 1, above == (y > 0), a == (y >= 0)],
+        inputs=[a, b],
+        outputs=[above],
+    )
+
+
+def strings() -> Theory:
+    """String length and concatenation, an output read one-hot."""
+    word = z3.String("word")
+    a, b = z3.Bools("a b")
+    text = z3.Concat(z3.If(a, z3.StringVal("no"), z3.StringVal("yes")), z3.If(b, "w", ""))
+    return Theory(
+        [word == text, z3.Length(word) < 4],
+        inputs=[a, b],
+        outputs=[one_hot(word, ["no", "now", "yes"])],
+    )
+
+
+def arrays() -> Theory:
+    """An array written at one place and read at another."""
+    memory = z3.Array("memory", z3.IntSort(), z3.IntSort())
+    i, j = z3.Ints("i j")
+    same, seen = z3.Bools("same seen")
+    return Theory(
+        [same == (i == j), memory[j] == 0, seen == (z3.Store(memory, i, 7)[j] == 7)],
+        inputs=[same],
+        outputs=[seen],
+    )
+
+
+@cache
+def datatypes() -> Theory:
+    """A recursive data type: the length of a list, up to two."""
+    declared: Any = z3.Datatype("Chain")
+    declared.declare("nil")
+    declared.declare("cons", ("head", z3.IntSort()), ("tail", declared))
+    sort = declared.create()
+    items = z3.Const("items", sort)
+    empty, single = z3.Bools("empty single")
+    return Theory(
+        [
+            empty == (items == sort.nil),
+            single == z3.And(sort.is_cons(items), sort.tail(items) == sort.nil),
+        ],
+        inputs=[empty],
+        outputs=[single],
+    )
+
+
+def functions() -> Theory:
+    """An uninterpreted function applied twice; equal arguments give equal results."""
+    sort = z3.DeclareSort("Thing")
+    f = z3.Function("f", sort, sort)
+    x, y = z3.Consts("x y", sort)
+    same, images = z3.Bools("same images")
+    return Theory(
+        [same == (x == y), images == (f(f(x)) == f(f(y)))], inputs=[same], outputs=[images]
+    )
+
+
+def quantified() -> Theory:
+    """A quantified formula: is a number the largest below a bound?"""
+    x, k = z3.Ints("x k")
+    a, largest = z3.Bools("a largest")
+    rule = z3.ForAll([k], z3.Implies(k < 10, k <= x))
+    return Theory([x == z3.If(a, 9, 8), largest == rule], inputs=[a], outputs=[largest])
+
+
+def free_outputs() -> Theory:
+    """Outputs that the inputs do not determine, and inputs that no model has."""
+    a, b, c, y, z = z3.Bools("a b c y z")
+    return Theory(
+        [z3.AtMost(a, b, c, 2), z3.Or(y, z), z3.Implies(a, z3.Not(z))],
+        inputs=[a, b, c],
+        outputs=[y, z],
+    )
+
+
+THEORIES: Mapping[str, Callable[[], Theory]] = {
+    builder.__name__: builder
+    for builder in (
+        xor, addition, unique_labels, colours, integers, reals, strings, arrays, datatypes,
+        functions, quantified, free_outputs,
+    )
+}  # fmt: skip
+
+
+def random_theory(seed: int) -> Theory:
+    """A satisfiable theory of up to 4 inputs and 3 outputs: clauses, sums, and hidden symbols.
+
+    Example:
+        >>> random_theory(3) == random_theory(3)
+        True
+    """
+    draw = random.Random(seed)
+    inputs = [z3.Bool(f"x{i}") for i in range(draw.randint(1, 4))]
+    outputs = [z3.Bool(f"y{i}") for i in range(draw.randint(1, 3))]
+    hidden = z3.Bools("h0 h1")
+    symbols = [*inputs, *outputs, *hidden]
+    truth = {symbol: draw.random() < 0.5 for symbol in symbols}
+    constraints = [_true_clause(draw, symbols, truth) for _ in range(draw.randint(1, 5))]
+    for output in outputs:  # every symbol must occur; an output need not be determined
+        others = draw.sample([*inputs, *hidden], k=min(2, len(inputs) + 2))
+        definition = draw.choice([z3.Xor, z3.And, z3.Or])(*others)
+        strict = draw.random() < 0.6
+        constraints.append(output == definition if strict else z3.Implies(output, definition))
+    count = z3.Sum([z3.If(x, 1, 0) for x in inputs])
+    limit = draw.randint(1, len(inputs))
+    constraints.append(z3.Or(count <= limit, hidden[0]))
+    return Theory(constraints, inputs=inputs, outputs=outputs)
+
+
+def _true_clause(draw: random.Random, symbols: list[Any], truth: Mapping[Any, bool]) -> Any:
+    """A clause that the hidden truth satisfies."""
+    members = draw.sample(symbols, k=draw.randint(2, 3))
+    literals = [x if draw.random() < 0.5 else z3.Not(x) for x in members]
+    keeper = members[0]
+    literals[0] = keeper if truth[keeper] else z3.Not(keeper)
+    return z3.Or(*literals)

@@ -1,0 +1,21 @@
+"""Every backend obeys the laws."""
+
+from smtlayer import Auto, Enumerate, Table, Z3
+from smtlayer.testing import SolverConformance
+
+
+class TestTable(SolverConformance):
+    backend = Table()
+
+
+class TestZ3(SolverConformance):
+    backend = Z3()
+
+
+class TestAuto(SolverConformance):
+    backend = Auto()
+
+
+class TestEnumerate(SolverConformance):
+    backend = Enumerate()
+    seeds = 8
