@@ -1,5 +1,7 @@
 """This file holds the only autograd Function; it moves tensors and decides nothing."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,12 +31,20 @@ class Plan:
 
     def answer(self, logits: Tensor, signs: Tensor) -> Solution:
         """The forward pass, counted."""
-        with self.stats.clock():
-            solution = self.forward(self.solver, signs, confidence(logits, signs, self.weights))
+        with self.at_work(signs.device):
+            solution = self.forward(
+                self.solver, signs, lambda: confidence(logits, signs, self.weights)
+            )
         status = solution.status
         self.stats.add({s.name.lower(): status == s for s in Status})
         self.check_known(status == Status.UNKNOWN)
         return solution
+
+    @contextmanager
+    def at_work(self, device: torch.device) -> Iterator[None]:
+        """Times the solver, and keeps autocast out of it: its sums of signs must be exact."""
+        with self.stats.clock(), torch.autocast(device.type, enabled=False):
+            yield
 
     def check_known(self, unknown: Tensor) -> None:
         """Raises if the solver gave up on a row and the user wants to hear of it."""
@@ -74,7 +84,7 @@ class SolveFunction(torch.autograd.Function):
         settled, asked = agreed & answered, ~agreed & ~silent & answered
         weights = confidence(logits, signs, plan.weights)
         question = Question(logits.to(real), signs, weights, wanted, settled, asked)
-        with plan.stats.clock():
+        with plan.at_work(signs.device):
             blame = plan.backward(plan.solver, question)
         plan.stats.add({
             "settled": settled, "asked": asked, "silent": silent,

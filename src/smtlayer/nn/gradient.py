@@ -39,7 +39,7 @@ def row_scale(grad: Tensor, n_inputs: int, scale: Scale) -> Tensor:
     """How strongly each row's inputs are pushed: (B, 1)."""
     if scale == "gradient":
         return grad.abs().sum(-1, keepdim=True) / n_inputs
-    return torch.full_like(grad[:, :1], 1 / (len(grad) * n_inputs))
+    return torch.full_like(grad[:, :1], 1 / max(1, len(grad) * n_inputs))
 
 
 def surrogate_gradient(logits: Tensor, targets: Tensor, pushed: Tensor, scale: Tensor) -> Tensor:

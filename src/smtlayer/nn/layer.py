@@ -192,12 +192,16 @@ class SMTLayer(nn.Module):
             return
         conflict = conflict_of(self.theory)
         given = [str(part.index) for part in conflict if part.index is not None]
-        if len(given) == 1:
+        if not conflict:
+            reason = "Theory.check tells more, given more time"
+        elif not given:
+            reason = "The values of its one-hot symbols already contradict each other"
+        elif len(given) == 1:
             reason = f"Constraint {given[0]} already contradicts itself"
         else:
-            listed = f"{', '.join(given[:-1])} and {given[-1]}" if given else ""
+            listed = f"{', '.join(given[:-1])} and {given[-1]}"
             reason = f"Constraints {listed} already contradict each other"
-        if len(given) < len(conflict):
+        if given and len(given) < len(conflict):
             reason += ", given the values of its one-hot symbols"
         raise UnsatisfiableTheoryError(
             f"Theory has no model at all, whatever its inputs. {reason}."

@@ -1,6 +1,6 @@
 """This file holds the rules: how outputs are found going forward, and who is blamed going back."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
@@ -14,20 +14,22 @@ _LEAST_WEIGHT = 1e-300  # so that overruling an input is never free, not even at
 
 
 class ForwardRule(Protocol):
-    """Finds outputs for a batch of signs."""
+    """Finds outputs for a batch of signs; weights are worked out only if a rule asks for them."""
 
-    def __call__(self, solver: Solver, signs: Tensor, weights: Tensor) -> Solution:
+    def __call__(
+        self, solver: Solver, signs: Tensor, weights: Callable[[], Tensor]
+    ) -> Solution:
         """A solution for each row."""
 
 
-def satisfy(solver: Solver, signs: Tensor, weights: Tensor) -> Solution:
+def satisfy(solver: Solver, signs: Tensor, weights: Callable[[], Tensor]) -> Solution:
     """Takes every input at its word; no model if they contradict the theory."""
     return solver.solve(signs)
 
 
-def repair(solver: Solver, signs: Tensor, weights: Tensor) -> Solution:
+def repair(solver: Solver, signs: Tensor, weights: Callable[[], Tensor]) -> Solution:
     """Overrules the cheapest inputs until a model exists (weighted MaxSMT)."""
-    return solver.maximize(signs, weights)
+    return solver.maximize(signs, weights())
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ import z3
 from smtlayer.solvers.auto import Auto
 from smtlayer.solvers.base import Backend
 from smtlayer.solvers.models import Models, list_models
+from smtlayer.solvers.z3 import ask
 from smtlayer.theory import Theory
 from smtlayer.theory.theory import free_symbols
 
@@ -111,11 +112,11 @@ def conflict_of(theory: Theory, timeout_s: float = 10.0) -> tuple[Conflict, ...]
 
 def _satisfiable(theory: Theory, timeout_s: float) -> tuple[bool | None, tuple[Conflict, ...]]:
     own = copy.deepcopy(theory)
-    solver = _solver(own, timeout_s)
+    solver = z3.Solver(ctx=own.inputs[0].ctx)
     marks = [z3.FreshBool("constraint", ctx=solver.ctx) for _ in own.formulas]
     for mark, formula in zip(marks, own.formulas, strict=True):
         solver.add(z3.Implies(mark, formula))
-    answer = _answer(solver.check(*marks))
+    answer = _answer(solver, timeout_s, *marks)
     if answer is not False:
         return answer, ()
     deadline = time.monotonic() + timeout_s
@@ -123,7 +124,8 @@ def _satisfiable(theory: Theory, timeout_s: float) -> tuple[bool | None, tuple[C
     core = sorted(position[mark.get_id()] for mark in solver.unsat_core())
     for i in list(core):
         rest = [j for j in core if j != i]
-        if time.monotonic() < deadline and solver.check(*(marks[j] for j in rest)) == z3.unsat:
+        left_s = deadline - time.monotonic()
+        if left_s > 0 and _answer(solver, left_s, *(marks[j] for j in rest)) is False:
             core = rest
     given = len(own.constraints)
     return False, tuple(
@@ -144,10 +146,10 @@ def _functional(theory: Theory, models: Models, timeout_s: float) -> bool | None
     if any(d.arity() for d in others):
         return None  # a second copy of a function takes more than substitution of constants
     constants = [(d(), z3.FreshConst(d.range(), "copy")) for d in others]
-    solver = _solver(own, timeout_s)
+    solver = z3.Solver(ctx=own.inputs[0].ctx)
     solver.add(*own.formulas, *(z3.substitute(f, *constants) for f in own.formulas))
     solver.add(z3.Or([y != z3.substitute(y, *constants) for y in own.outputs]))
-    another = _answer(solver.check())
+    another = _answer(solver, timeout_s)
     return None if another is None else not another
 
 
@@ -161,11 +163,11 @@ def _total(theory: Theory, models: Models, timeout_s: float) -> bool | None:
     others = [d for name, d in symbols.items() if name not in kept]
     if any(d.arity() for d in others):
         return None  # z3 does not quantify over functions
-    solver = _solver(own, timeout_s)
+    solver = z3.Solver(ctx=own.inputs[0].ctx)
     solver.add(*(e.domain for e in own._inputs if e.domain is not None))
     impossible = z3.Not(z3.And(*own.formulas))
     solver.add(z3.ForAll([d() for d in others], impossible) if others else impossible)
-    stuck = _answer(solver.check())
+    stuck = _answer(solver, timeout_s)
     return None if stuck is None else not stuck
 
 
@@ -182,13 +184,8 @@ def _label_counts(models: Models) -> LabelCounts:
     )
 
 
-def _solver(theory: Theory, timeout_s: float) -> Any:
-    solver = z3.Solver(ctx=theory.inputs[0].ctx)
-    solver.set("timeout", max(1, int(timeout_s * 1000)))
-    return solver
-
-
-def _answer(answer: Any) -> bool | None:
+def _answer(solver: Any, timeout_s: float, *assumptions: Any) -> bool | None:
+    answer = ask(solver, max(1, int(timeout_s * 1000)), *assumptions)
     return None if answer == z3.unknown else bool(answer == z3.sat)
 
 

@@ -13,7 +13,7 @@ from smtlayer.errors import TooManyModelsError
 from smtlayer.solvers.base import Row, Signs, Solver
 from smtlayer.solvers.results import Status
 from smtlayer.solvers.rowwise import Rowwise
-from smtlayer.solvers.z3 import status_of
+from smtlayer.solvers.z3 import ask, status_of
 from smtlayer.theory import Theory
 
 
@@ -40,7 +40,9 @@ class Enumerate:
                 f"Enumerate tries every assignment and takes at most max_columns={self.max_columns} "
                 f"inputs and outputs. This theory has {columns}. Use Auto() instead."
             )
-        return Rowwise(theory, self.open, name="Enumerate", limit_ms=None, deterministic=True)
+        return Rowwise(
+            theory, self.open, name="Enumerate", limit_ms=self.timeout_ms, deterministic=True
+        )
 
     def open(self, theory: Theory) -> "EnumerateRow":
         """The solver of rows."""
@@ -55,14 +57,13 @@ class EnumerateRow:
         own = copy.deepcopy(theory)
         columns = (*own.inputs, *own.outputs)
         solver = z3.Solver(ctx=own.inputs[0].ctx)
-        solver.set("timeout", timeout_ms)
         solver.add(*own.formulas)
         self._statuses: dict[tuple[Signs, Signs], Status] = {}
         for signs in itertools.product((-1, 1), repeat=len(columns)):
             solver.push()
             solver.add(*(c if s > 0 else z3.Not(c) for c, s in zip(columns, signs, strict=True)))
             split = (signs[: own.n_inputs], signs[own.n_inputs :])
-            self._statuses[split] = status_of(solver.check())
+            self._statuses[split] = status_of(ask(solver, timeout_ms))
             solver.pop()
 
     def solve(self, inputs: Signs) -> Row:

@@ -13,6 +13,7 @@ from pysat.solvers import Minisat22
 from torch import Tensor
 
 from smtlayer.solvers.cnf import Cnf, NotFiniteError, to_cnf
+from smtlayer.solvers.z3 import ask
 from smtlayer.theory import Theory
 
 _REMEMBERED = 16
@@ -111,8 +112,7 @@ def _by_z3(theory: Theory, deadline: float) -> Iterator[list[int]]:
         left_ms = int((deadline - time.monotonic()) * 1000)
         if left_ms <= 0:
             raise TimeoutError
-        solver.set("timeout", left_ms)
-        answer = solver.check()
+        answer = ask(solver, left_ms)
         if answer == z3.unsat:
             return
         if answer == z3.unknown:

@@ -47,7 +47,7 @@ class Rowwise:
         self.deterministic = deterministic
         self._open_row = open_row
         self._row: RowSolver | None = None
-        self._process = -1
+        self._process = os.getpid()
         self._lock = threading.Lock()
 
     def solve(self, inputs: Tensor) -> Solution:
@@ -99,7 +99,7 @@ class Rowwise:
         found = torch.tensor([x for x, _ in models], dtype=torch.int8).reshape(len(rows), n)
         answers = torch.tensor([y for _, y in models], dtype=torch.int8).reshape(len(rows), m)
         overruled = found * inputs.cpu() < 0
-        cost = (weights.cpu().double() * overruled).sum(-1)
+        cost = torch.where(overruled, weights.cpu().double(), 0).sum(-1)
         cost = torch.where(status == Status.SAT, cost, torch.inf)
         device = inputs.device
         return Solution(status.to(device), found.to(device), answers.to(device), cost.to(device))

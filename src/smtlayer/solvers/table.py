@@ -83,8 +83,7 @@ class _Tensors:
     input_signs: Tensor  # (n, K) float32
     output_signs: Tensor  # (m, K) float32
     disagrees: Tensor  # (2n, K) float64: false where asked true, then true where asked false
-    disagreements: Tensor  # (2n, K): the same as `disagrees`, in the type that `_core` works in
-    agreements: Tensor  # (2n, K): the opposite
+    disagreements: Tensor  # (2n, K): the same in the narrowest float that holds n bits exactly
     lookup: Tensor | None  # (3**n,) int64: first model that agrees with each partial input, or K
     place: Tensor | None  # (n,) float32: what a sign counts in that index
 
@@ -132,6 +131,9 @@ class TableSolver:
 
     def core(self, inputs: Tensor, weights: Tensor, outputs: Tensor) -> Core:
         """The core that deletion from the heaviest input to the lightest ends with."""
+        if not len(self._models):
+            nobody = torch.zeros_like(inputs, dtype=torch.bool)
+            return Core(torch.full_like(inputs[:, 0], Status.UNSAT), nobody)
         parts = [
             self._core(inputs[rows], weights[rows], outputs[rows])
             for rows in self._chunks(len(inputs))
@@ -142,25 +144,14 @@ class TableSolver:
 
     def _core(self, inputs: Tensor, weights: Tensor, outputs: Tensor) -> Core:
         table = self._on(inputs.device)
-        n = inputs.shape[-1]
         order = weights.argsort(dim=-1, descending=True, stable=True).flip(-1)  # (b, n) by rank
-        least = _least_disagreement(inputs, order, table.disagreements)  # (b, K), 0 if none
+        rank = torch.empty_like(order).scatter_(
+            -1, order, torch.arange(order.shape[-1], device=order.device).expand_as(order)
+        )
         wanted = _agrees(outputs, table.output_signs)
-        satisfiable = (wanted & (least == 0)).any(-1)
-        least = least * wanted.to(least.dtype)  # from here on, 0 is a model that is done
-        least = least * (~satisfiable).to(least.dtype)[:, None]
-        blamed = torch.zeros_like(inputs, dtype=torch.bool)
-        for step in range(n):
-            key = least.amax(-1)  # (b,)
-            if (inputs.device.type == "cpu" or step % 4 == 3) and not key.any():
-                break
-            found = (key > 0)[:, None]
-            column = order.gather(-1, _rank(key, n)[:, None])  # (b, 1)
-            blamed.scatter_(-1, column, blamed.gather(-1, column) | found)
-            half = column + n * (inputs.gather(-1, column) < 0)
-            least = least * table.agreements.index_select(0, half.squeeze(-1))
-        status = torch.where(satisfiable, Status.SAT, Status.UNSAT).to(torch.int8)
-        return Core(status, blamed)
+        search = _core_in_a_word if order.shape[-1] <= _WORD else _core_by_columns
+        satisfiable, blamed = search(inputs, order, rank, wanted, table)
+        return Core(torch.where(satisfiable, Status.SAT, Status.UNSAT).to(torch.int8), blamed)
 
     def _solution(self, table: _Tensors, index: Tensor, cost: Tensor) -> Solution:
         found = index < len(self._models)
@@ -195,8 +186,7 @@ class TableSolver:
             inputs.T.float().contiguous(),
             outputs.T.float().contiguous(),
             disagrees.double().contiguous(),
-            disagrees.to(_real(n)).contiguous(),
-            (~disagrees).to(_real(n)).contiguous(),
+            disagrees.to(torch.float32 if n <= 24 else torch.float64).contiguous(),
             lookup,
             place,
         )
@@ -218,43 +208,57 @@ def _first_true(found: Tensor) -> Tensor:
 
 def _halves(signs: Tensor, values: Tensor) -> Tensor:
     """Values of inputs asked to be true, then of inputs asked to be false: (b, 2n)."""
-    return torch.cat([values * (signs > 0), values * (signs < 0)], dim=-1)
+    return torch.cat([torch.where(signs > 0, values, 0), torch.where(signs < 0, values, 0)], dim=-1)
 
 
-def _least_disagreement(inputs: Tensor, order: Tensor, disagrees: Tensor) -> Tensor:
-    """A number that grows with the rank of the least confident input that each model disagrees
-    with, 0 if there is none: (b, K). `_rank` reads the rank out of it.
-    """
-    n, real = inputs.shape[-1], _real(inputs.shape[-1])
-    rank = torch.empty_like(order).scatter_(
-        -1, order, torch.arange(n, device=order.device).expand_as(order)
-    )
-    if n <= _WORD:
-        return _lowest_bit(_halves(inputs, torch.exp2(rank.to(real))) @ disagrees)
-    least = torch.zeros((), device=inputs.device)
+def _core_in_a_word(
+    inputs: Tensor, order: Tensor, rank: Tensor, wanted: Tensor, table: "_Tensors"
+) -> tuple[Tensor, Tensor]:
+    """Whether each row is satisfiable, and its core; all disagreements of a model are one word."""
+    value = torch.exp2(rank.to(table.disagreements.dtype))
+    words = (_halves(inputs, value) @ table.disagreements).long()  # (b, K), bit = rank
+    satisfiable = (wanted & (words == 0)).any(-1)
+    least = (words & -words) * (wanted & ~satisfiable[:, None])  # 0: a model that is done
+    core = torch.zeros_like(least[:, :1])  # (b, 1), bit = rank
+    for step in range(inputs.shape[-1]):
+        needed = least.amax(-1, keepdim=True)  # (b, 1)
+        if _is_done(needed, step):
+            break
+        core = core | needed
+        least = least * (words & needed == 0)
+    return satisfiable, (core >> rank & 1).bool()
+
+
+def _core_by_columns(
+    inputs: Tensor, order: Tensor, rank: Tensor, wanted: Tensor, table: "_Tensors"
+) -> tuple[Tensor, Tensor]:
+    """The same for any number of inputs."""
+    n = inputs.shape[-1]
+    least = torch.zeros_like(wanted, dtype=torch.int64)  # (b, K) rank + 1, 0 if none
     for start in reversed(range(0, n, _WORD)):
         inside = (rank >= start) & (rank < start + _WORD)
-        value = torch.where(inside, torch.exp2((rank - start).to(real)), 0)
-        low = _lowest_bit(_halves(inputs, value) @ disagrees)
-        least = torch.where(low > 0, low.frexp().exponent + float(start), least)
-    return least
+        value = torch.where(inside, torch.exp2((rank - start).double()), 0)
+        words = (_halves(inputs, value) @ table.disagrees).long()
+        low = (words & -words).double().frexp().exponent.long()
+        least = torch.where(words != 0, low + start, least)
+    satisfiable = (wanted & (least == 0)).any(-1)
+    least = least * (wanted & ~satisfiable[:, None])
+    blamed = torch.zeros_like(inputs, dtype=torch.bool)
+    for step in range(n):
+        needed = least.amax(-1, keepdim=True)  # (b, 1)
+        if _is_done(needed, step):
+            break
+        column = order.gather(-1, (needed - 1).clamp(min=0))  # (b, 1)
+        blamed.scatter_(-1, column, blamed.gather(-1, column) | (needed > 0))
+        half = column + n * (inputs.gather(-1, column) < 0)
+        least = least * (table.disagrees.index_select(0, half.squeeze(-1)) == 0)
+    return satisfiable, blamed
 
 
-def _rank(key: Tensor, n: int) -> Tensor:
-    """The rank that a key of `_least_disagreement` stands for; 0 for the key 0."""
-    exponent = key.frexp().exponent if n <= _WORD else key
-    return (exponent.long() - 1).clamp(min=0)
-
-
-def _lowest_bit(word: Tensor) -> Tensor:
-    """The lowest bit of whole numbers held in floats, as a power of two."""
-    whole = word.to(torch.int32 if word.dtype == torch.float32 else torch.int64)
-    return (whole & -whole).to(word.dtype)
-
-
-def _real(n: int) -> torch.dtype:
-    """The narrowest float that holds n bits, or a word of them, exactly."""
-    return torch.float32 if n <= 24 else torch.float64
+def _is_done(needed: Tensor, step: int) -> bool:
+    """Whether no row needs another input; a GPU would have to wait for the answer, so ask less."""
+    look = not needed.is_cuda or step % 4 == 3
+    return look and not needed.any()
 
 
 def _partial_lookup(inputs: Tensor) -> Tensor:

@@ -16,6 +16,7 @@ from smtlayer.solvers.rowwise import Rowwise
 from smtlayer.theory import Theory
 
 _NO_MODEL: Signs = ()
+_CLOCK_S = 0.02  # how early a clock may think a time limit was reached
 
 
 @dataclass(frozen=True)
@@ -125,12 +126,9 @@ class Z3Row:
         literals = {i: self._inputs[i][inputs[i]] for i in kept}
         position = {literal.get_id(): i for i, literal in literals.items()}
         try:
-            self._solver.set("timeout", left_ms)
-            status = status_of(self._solver.check(*wanted, *literals.values()))
+            status = status_of(ask(self._solver, left_ms, *wanted, *literals.values()))
             if status is Status.SAT:
                 self._model = self._solver.model()
-            if status is Status.UNKNOWN and "keyboard" in self._solver.reason_unknown():
-                raise KeyboardInterrupt  # z3 catches Ctrl-C while it works
             if status is not Status.UNSAT:
                 return status, frozenset()
             blamed = (position.get(literal.get_id()) for literal in self._solver.unsat_core())
@@ -150,6 +148,20 @@ class Z3Row:
 
 def _observed(inputs: Signs) -> list[int]:
     return [i for i, sign in enumerate(inputs) if sign]
+
+
+def ask(solver: Any, timeout_ms: int, *assumptions: Any) -> Any:
+    """z3's answer within a time limit; Ctrl-C, which z3 catches while it works, is raised."""
+    start = time.monotonic()
+    solver.set("timeout", timeout_ms)
+    answer = solver.check(*assumptions)
+    if answer == z3.unknown:
+        reason = solver.reason_unknown()
+        early = time.monotonic() - start < timeout_ms / 1000 - _CLOCK_S
+        # a SimpleSolver says "canceled" of Ctrl-C and of the time limit alike
+        if "keyboard" in reason or ("cancel" in reason and early):
+            raise KeyboardInterrupt
+    return answer
 
 
 def status_of(answer: Any) -> Status:

@@ -157,6 +157,11 @@ class Theory:
         """Number of output columns."""
         return len(self.outputs)
 
+    @property
+    def input_widths(self) -> tuple[int, ...]:
+        """Number of columns of each input symbol."""
+        return tuple(len(e.columns) for e in self._inputs)
+
     def encode(self, /, **values: Any) -> Tensor:
         """Input signs for the given values by symbol name; inputs not named are 0, free.
 

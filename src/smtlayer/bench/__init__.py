@@ -1,0 +1,5 @@
+"""Speed as ratios, measured side by side in one run."""
+
+from smtlayer.bench.speed import Ratio as Ratio
+from smtlayer.bench.speed import layer_against_z3 as layer_against_z3
+from smtlayer.bench.speed import step_against_dense as step_against_dense

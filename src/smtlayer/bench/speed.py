@@ -1,0 +1,137 @@
+"""This file measures ratios, both sides in turn in one run, so that a busy machine slows both."""
+
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from smtlayer.bench.baseline import RowByRow
+from smtlayer.nn import SMTLayer
+from smtlayer.solvers import Table
+from smtlayer.tasks.base import Model
+from smtlayer.tasks.mnist_addition import addition_theory
+from smtlayer.tasks.networks import DenseHead, DigitNetwork
+from smtlayer.theory import to_signs
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """Two things timed side by side."""
+
+    name: str
+    ours: str
+    ours_ms: float
+    baseline: str
+    baseline_ms: float
+    ratio: float  # baseline over ours if `faster`, else ours over baseline
+    faster: bool  # whether the ratio says how much faster we are, or how much slower
+    bar: float
+    device: str
+
+    @property
+    def met(self) -> bool:
+        """Whether the ratio is on the right side of the bar."""
+        return self.ratio >= self.bar if self.faster else self.ratio <= self.bar
+
+
+def layer_against_z3(batch: int = 128, repeats: int = 10) -> Ratio:
+    """MNIST addition, forward `smt` and backward `core`, against z3 asked row by row; CPU.
+
+    Logits are random, so that nearly every row is asked going back. Ours includes autograd and the
+    gradient; the baseline only its questions.
+    """
+    theory = addition_theory()
+    layer = SMTLayer(theory, backend=Table())
+    rows = RowByRow(theory)
+    generator = torch.Generator().manual_seed(0)
+    logits = torch.randn(batch, theory.n_inputs, generator=generator, requires_grad=True)
+    targets = _possible_sums(theory.n_outputs, batch, generator)
+
+    def ours() -> None:
+        logits.grad = None
+        loss = F.binary_cross_entropy_with_logits(layer(logits), targets)
+        loss.backward()  # type: ignore[no-untyped-call]
+
+    def theirs() -> None:
+        signs = to_signs(logits.detach())
+        rows.forward(signs)
+        rows.backward(signs, (targets * 2 - 1).to(torch.int8))
+
+    ours_ms, theirs_ms = _alternate(ours, theirs, repeats, inner=(20, 1))
+    return Ratio(
+        "layer against z3", f"Table, forward smt + backward core, batch {batch}", ours_ms,
+        "z3 row by row: push, assert, check, pop; core minimised", theirs_ms,
+        theirs_ms / ours_ms, True, 100, "cpu",
+    )  # fmt: skip
+
+
+def step_against_dense(device: str = "cpu", batch: int = 128, repeats: int = 0) -> Ratio:
+    """A whole training step with the layer over the same step with a dense head.
+
+    The paper's network and optimiser (SGD with momentum, clipped gradients); images are noise, so
+    that nearly every row is asked going back.
+    """
+    repeats = repeats or (200 if device.startswith("cuda") else 8)
+    theory = addition_theory()
+    torch.manual_seed(0)
+    heads = (SMTLayer(theory), DenseHead(theory.n_inputs, theory.n_outputs))
+    generator = torch.Generator().manual_seed(0)
+    images = torch.rand(batch, 2, 28, 28, generator=generator).to(device)
+    targets = _possible_sums(theory.n_outputs, batch, generator).to(device)
+    ours, theirs = (_step(Model(DigitNetwork(), head).to(device), images, targets) for head in heads)
+    ours_ms, theirs_ms = _alternate(ours, theirs, repeats, inner=(1, 1), device=device)
+    return Ratio(
+        "training step", f"digit network and SMTLayer, batch {batch}", ours_ms,
+        "digit network and dense head", theirs_ms,
+        ours_ms / theirs_ms, False, 1.25 if device.startswith("cuda") else 1.1, device,
+    )  # fmt: skip
+
+
+def _step(model: Model, images: Tensor, targets: Tensor) -> Callable[[], None]:
+    optimizer = torch.optim.SGD(model.parameters(), 0.01, momentum=0.9, nesterov=True)
+
+    def step() -> None:
+        optimizer.zero_grad(set_to_none=True)
+        _, outputs = model(images)
+        loss = F.binary_cross_entropy_with_logits(outputs, targets)
+        loss.backward()  # type: ignore[no-untyped-call]
+        nn.utils.clip_grad_norm_(model.parameters(), 0.1)
+        optimizer.step()
+
+    return step
+
+
+def _possible_sums(n_outputs: int, batch: int, generator: torch.Generator) -> Tensor:
+    sums = torch.randint(0, 19, (batch, 1), generator=generator)
+    place = torch.arange(n_outputs - 1, -1, -1)
+    return ((sums >> place) & 1).float()
+
+
+def _alternate(
+    first: Callable[[], None],
+    second: Callable[[], None],
+    repeats: int,
+    inner: tuple[int, int],
+    device: str = "cpu",
+) -> tuple[float, float]:
+    """Median milliseconds of each, measured in turn after a warm-up."""
+    times: tuple[list[float], list[float]] = ([], [])
+    for repeat in range(repeats + 2):
+        for action, count, kept in zip((first, second), inner, times, strict=True):
+            _wait(device)
+            start = time.perf_counter()
+            for _ in range(count):
+                action()
+            _wait(device)
+            if repeat >= 2:
+                kept.append((time.perf_counter() - start) / count * 1000)
+    return statistics.median(times[0]), statistics.median(times[1])
+
+
+def _wait(device: str) -> None:
+    if device.startswith("cuda"):
+        torch.cuda.synchronize(device)

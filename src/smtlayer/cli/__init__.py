@@ -1,0 +1,45 @@
+"""The command line: one line a command."""
+
+import sys
+
+import typer
+
+from smtlayer import __version__
+from smtlayer.cli.bench import bench
+from smtlayer.cli.train import train_app
+from smtlayer.errors import SMTLayerError
+
+app = typer.Typer(
+    name="smtlayer",
+    help="Neural networks that obey a formula.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.add_typer(train_app, name="train")
+app.command()(bench)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"smtlayer {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: bool = typer.Option(
+        False, "--version", callback=_show_version, is_eager=True, help="Show the version and exit."
+    ),
+) -> None:
+    """Options before a command."""
+
+
+def run() -> None:
+    """The command line; an error of the library is one line and exit code 1."""
+    try:
+        app()
+    except SMTLayerError as error:
+        sys.exit(f"smtlayer: {error}")
+    except KeyboardInterrupt:
+        sys.exit(130)

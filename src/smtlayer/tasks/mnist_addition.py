@@ -1,0 +1,99 @@
+"""This file holds MNIST addition: two handwritten digits, their sum as the only label."""
+
+from functools import cached_property
+
+import torch
+import z3
+from torch import Tensor, nn
+
+from smtlayer.errors import ConfigError
+from smtlayer.tasks.base import Batch
+from smtlayer.tasks.mnist import DigitData, Digits, SplitName
+from smtlayer.tasks.networks import DenseHead, DigitNetwork
+from smtlayer.theory import Theory
+
+
+def addition_theory() -> Theory:
+    """Two digits make a sum."""
+    a, b = z3.BitVecs("a b", 4)
+    total = z3.BitVec("total", 5)
+    return Theory(
+        [total == z3.ZeroExt(1, a) + z3.ZeroExt(1, b), z3.ULE(a, 9), z3.ULE(b, 9)],
+        inputs=[a, b],
+        outputs=[total],
+    )
+
+
+class MnistAddition:
+    """Read two images of digits and add them, having seen only some of the 100 pairs of digits.
+
+    Args:
+        digits: Images to draw pairs from.
+        percent: How many of the pairs training shows. 10 % are the equal pairs, (0, 0) to (9, 9);
+            more adds others in a fixed random order. Tests draw from all pairs.
+    """
+
+    name = "mnist-addition"
+
+    def __init__(self, digits: DigitData, percent: int = 10) -> None:
+        if not 10 <= percent <= 100:
+            raise ConfigError(f"mnist-addition: percent must be from 10 to 100. Got {percent}.")
+        self.percent = percent
+        self._digits = digits
+
+    @property
+    def data(self) -> str:
+        """`"mnist"` or `"sample"`."""
+        return self._digits.source
+
+    @cached_property
+    def theory(self) -> Theory:
+        """Two digits make a sum."""
+        return addition_theory()
+
+    @cached_property
+    def shown(self) -> Tensor:
+        """The pairs that training shows: (percent, 2)."""
+        pairs = torch.cartesian_prod(torch.arange(10), torch.arange(10))
+        equal = pairs[:, 0] == pairs[:, 1]
+        others = pairs[~equal]
+        order = torch.randperm(len(others), generator=torch.Generator().manual_seed(0))
+        return torch.cat([pairs[equal], others[order]])[: self.percent]
+
+    def draw(self, split: SplitName, count: int, generator: torch.Generator) -> Batch:
+        """Random pairs of images: of the shown digits in training, of all digits in test."""
+        source: Digits = getattr(self._digits, split)
+        if split == "train":
+            pick = torch.randint(len(self.shown), (count,), generator=generator)
+            pairs = self.shown[pick]
+        else:
+            pairs = torch.randint(10, (count, 2), generator=generator)
+        images = source.images[source.draw(pairs, generator)]  # (B, 2, 28, 28)
+        return Batch(
+            images.float() / 255,
+            self._targets[pairs.sum(-1)],
+            self._bits[pairs].flatten(1),
+            self._is_shown[pairs[:, 0], pairs[:, 1]],
+        )
+
+    def network(self) -> nn.Module:
+        """The paper's digit reader, shared by both digits."""
+        return DigitNetwork()
+
+    def head(self) -> nn.Module:
+        """One hidden layer of 512."""
+        return DenseHead(self.theory.n_inputs, self.theory.n_outputs)
+
+    @cached_property
+    def _targets(self) -> Tensor:
+        return (self.theory.encode_outputs(total=range(19)) > 0).float()  # (19, 5)
+
+    @cached_property
+    def _bits(self) -> Tensor:
+        return self.theory.encode(a=range(10))[:, :4]  # (10, 4)
+
+    @cached_property
+    def _is_shown(self) -> Tensor:
+        table = torch.zeros(10, 10, dtype=torch.bool)
+        table[self.shown[:, 0], self.shown[:, 1]] = True
+        return table
