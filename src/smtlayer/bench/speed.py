@@ -82,7 +82,9 @@ def step_against_dense(device: str = "cpu", batch: int = 128, repeats: int = 0) 
     generator = torch.Generator().manual_seed(0)
     images = torch.rand(batch, 2, 28, 28, generator=generator).to(device)
     targets = _possible_sums(theory.n_outputs, batch, generator).to(device)
-    ours, theirs = (_step(Model(DigitNetwork(), head).to(device), images, targets) for head in heads)
+    ours, theirs = (
+        _step(Model(DigitNetwork(), head).to(device), images, targets) for head in heads
+    )
     ours_ms, theirs_ms = _alternate(ours, theirs, repeats, inner=(1, 1), device=device)
     return Ratio(
         "training step", f"digit network and SMTLayer, batch {batch}", ours_ms,

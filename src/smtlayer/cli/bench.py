@@ -24,7 +24,9 @@ def bench(
     with console.status("timing the layer against z3"):
         ratios = [layer_against_z3(repeats=repeats)]
     with console.status(f"timing training steps on {where}"):
-        ratios.append(step_against_dense(where, repeats=repeats * 20 if "cuda" in where else repeats))
+        ratios.append(
+            step_against_dense(where, repeats=repeats * 20 if "cuda" in where else repeats)
+        )
     if as_json:
         for ratio in ratios:
             typer.echo(json.dumps(asdict(ratio) | {"met": ratio.met}))

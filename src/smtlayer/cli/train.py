@@ -116,9 +116,7 @@ def _show(console: Console, task: Task, histories: dict[str, History]) -> None:
     )
 
 
-def _picture(
-    task: Task, model: Model, layer: SMTLayer, options: TrainOptions, out: Path
-) -> Path:
+def _picture(task: Task, model: Model, layer: SMTLayer, options: TrainOptions, out: Path) -> Path:
     """Test rows: the first that the solver had to repair or that went wrong, then others."""
     batch = task.draw("test", 200, torch.Generator().manual_seed(options.seed))
     model.eval()

@@ -4,7 +4,7 @@ The layer's outputs are piecewise constant in its logits $z$, so their derivativ
 takes its place starts from the gradient $g$ of the loss in the outputs $y$: the loss would rather
 have seen
 
-$$\hat y = \mathrm{sign}(\mathrm{sign}(y) - 2\,\mathrm{sign}(g)),$$
+$$\hat y = \mathrm{sign}(\mathrm{sign}(y) - 2\,\mathrm{sign}(g)) = -\mathrm{sign}(g),$$
 
 free where $g = 0$. A blame rule compares the inputs with $\hat y$ and gives each pushed input a
 target $t_i$. Pushing is the gradient of binary cross-entropy between logit and target,
@@ -24,15 +24,16 @@ from torch import Tensor
 Scale = Literal["gradient", "batch"]
 
 
-def wanted_outputs(outputs: Tensor, grad: Tensor) -> Tensor:
+def wanted_outputs(grad: Tensor) -> Tensor:
     """The outputs that the loss would rather have seen; 0 where it has no opinion.
 
+    Whatever the outputs were: two steps against the gradient outweigh any sign.
+
     Example:
-        >>> wanted_outputs(torch.tensor([1.0, 1.0, 1.0]), torch.tensor([0.5, -0.5, 0.0]))
+        >>> wanted_outputs(torch.tensor([0.5, -0.5, 0.0]))
         tensor([-1,  1,  0], dtype=torch.int8)
     """
-    step = torch.sign(outputs.sign() - 2 * grad.sign())
-    return torch.where(grad == 0, 0, step.nan_to_num()).to(torch.int8)
+    return -grad.nan_to_num().sign().to(torch.int8)
 
 
 def row_scale(grad: Tensor, n_inputs: int, scale: Scale) -> Tensor:

@@ -1,11 +1,11 @@
 """This file holds SMTLayer. The path of the data:
 
-    logits (B, n) --to_signs--> signs (B, n) --forward rule--> Solver.solve / maximize --> Solution
-                                                                            | outputs (B, m)
-    loss <-- targets                                                        v
-    grad (B, m) --wanted_outputs--> wanted (B, m) --blame rule--> Solver.core / maximize --> Blame
-                                                                            v
-                              surrogate_gradient(logits, targets, pushed) --> grad of logits (B, n)
+logits (B, n) --to_signs--> signs (B, n) --forward rule--> Solver.solve / maximize --> Solution
+                                                                        | outputs (B, m)
+loss <-- targets                                                        v
+grad (B, m) --wanted_outputs--> wanted (B, m) --blame rule--> Solver.core / maximize --> Blame
+                                                                        v
+                          surrogate_gradient(logits, targets, pushed) --> grad of logits (B, n)
 """
 
 from collections.abc import Mapping
@@ -15,8 +15,10 @@ import torch
 from torch import Tensor, nn
 
 from smtlayer.errors import UnsatisfiableTheoryError
-from smtlayer.nn.function import Plan, SolveFunction
+from smtlayer.nn.function import SolveFunction, refuse_bad
 from smtlayer.nn.gradient import Scale
+from smtlayer.nn.graph import Graphs
+from smtlayer.nn.passes import Plan, forward_pass
 from smtlayer.nn.rules import BACKWARD, FORWARD, BlameRule, Weights
 from smtlayer.nn.stats import Stats
 from smtlayer.solvers import Auto, Backend, Solution, Solver, Status
@@ -49,6 +51,8 @@ class SMTLayer(nn.Module):
             the paper.
         scale: How strongly a row is pushed: `"gradient"` by its incoming gradient, `"batch"` by
             1/(B n) as in the paper, whatever the loss.
+        cuda_graphs: Whether to replay the layer's kernels on a GPU as graphs, where that is possible
+            (`Table` with the default training rules): many small launches become one.
         on_unknown: `"zero"` for zero outputs and no gradient where the solver gives up on a row;
             `"raise"` for an error.
 
@@ -83,6 +87,7 @@ class SMTLayer(nn.Module):
         backward: Literal["core", "maxsmt"] | BlameRule = "core",
         weights: Weights = "logit",
         scale: Scale = "gradient",
+        cuda_graphs: bool = True,
         on_unknown: Literal["zero", "raise"] = "zero",
     ) -> None:
         super().__init__()
@@ -99,6 +104,7 @@ class SMTLayer(nn.Module):
         self._options = {"forward": forward, "inference": inference, "backward": backward,
                          "weights": weights, "scale": scale, "on_unknown": on_unknown}  # fmt: skip
         self.stats = Stats()
+        self._graphs = Graphs() if cuda_graphs else None
         self._solver: Solver | None = None
         self._refuse_unsatisfiable()
 
@@ -110,22 +116,25 @@ class SMTLayer(nn.Module):
         return self._solver
 
     # A solver is no computation that a compiler could trace: break the graph, quietly.
-    @torch.compiler.disable
+    @torch.compiler.disable  # type: ignore[untyped-decorator]
     def forward(self, logits: Tensor, known: Tensor | None = None) -> Tensor:
         """Outputs that satisfy the theory; see the class."""
         flat, mask = self._checked(logits, known)
-        outputs: Tensor = SolveFunction.apply(flat, mask, self._plan())  # type: ignore[no-untyped-call]
+        plan = self._plan()
+        captured = None if self._graphs is None else self._graphs.find(plan, flat, mask)
+        outputs: Tensor = SolveFunction.apply(flat, mask, plan, captured)  # type: ignore[no-untyped-call]
         return outputs.reshape(*logits.shape[:-1], self.theory.n_outputs)
 
-    @torch.compiler.disable
+    @torch.compiler.disable  # type: ignore[untyped-decorator]
     @torch.no_grad()
     def solve(self, logits: Tensor, known: Tensor | None = None) -> Solution:
-        """The whole answer, without gradient: status, inputs as the solver left them, outputs, cost.
+        """The whole answer without gradient: status, inputs as the solver left them, outputs, cost.
 
         By the same rule as `forward` in the present mode, `train()` or `eval()`.
         """
         flat, mask = self._checked(logits, known)
-        found = self._plan().answer(flat, to_signs(flat, mask))
+        refuse_bad(flat, mask, self.theory)
+        found = forward_pass(self._plan(), flat, to_signs(flat, mask))
         batch = logits.shape[:-1]
         return Solution(
             found.status.reshape(batch),
@@ -164,14 +173,6 @@ class SMTLayer(nn.Module):
             )
         flat = logits.reshape(-1, n)
         mask = None if known is None else self._mask(logits, known).reshape(-1, n)
-        bad = ~flat.isfinite() if mask is None else ~flat.isfinite() & mask
-        if bad.any():
-            row, column = bad.nonzero()[0].tolist()
-            raise ValueError(
-                f"SMTLayer expects finite logits. Row {row}, column {column} "
-                f"({self.theory.input_names[column]}) is {flat[row, column].item()}. "
-                f"Look for a diverging loss, or clip gradients."
-            )
         return flat, mask
 
     def _mask(self, logits: Tensor, known: Tensor) -> Tensor:
@@ -208,7 +209,8 @@ class SMTLayer(nn.Module):
         )
 
     def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {"_solver": None}
+        graphs = None if self._graphs is None else Graphs()
+        return self.__dict__ | {"_solver": None, "_graphs": graphs}
 
 
 def _named(option: str, name: str, table: Mapping[str, _Choice]) -> _Choice:

@@ -16,9 +16,7 @@ _LEAST_WEIGHT = 1e-300  # so that overruling an input is never free, not even at
 class ForwardRule(Protocol):
     """Finds outputs for a batch of signs; weights are worked out only if a rule asks for them."""
 
-    def __call__(
-        self, solver: Solver, signs: Tensor, weights: Callable[[], Tensor]
-    ) -> Solution:
+    def __call__(self, solver: Solver, signs: Tensor, weights: Callable[[], Tensor]) -> Solution:
         """A solution for each row."""
 
 
@@ -63,30 +61,36 @@ class BlameRule(Protocol):
 
 def blame_core(solver: Solver, question: Question) -> Blame:
     """Blames the inputs of a minimal unsat core against the wanted outputs; leaves the others."""
-    rows = question.asked.nonzero().squeeze(-1)
-    core = solver.core(question.signs[rows], question.weights[rows], question.wanted[rows])
-    blamed = _spread(core.inputs, rows, question.signs)
-    unsat = _spread(core.status == Status.UNSAT, rows, question.asked)
+    rows = _asked_rows(question)
+    asked = question.asked[rows, None]
+    core = solver.core(
+        question.signs[rows] * asked, question.weights[rows], question.wanted[rows] * asked
+    )
+    blamed = torch.zeros_like(question.signs, dtype=torch.bool)
+    blamed[rows] = core.inputs
+    status = _all_rows(core.status, rows, question)
     return Blame(
         (torch.where(blamed, -question.signs, question.signs) > 0).to(question.logits.dtype),
         blamed | _kept(question),
-        unsat & ~blamed.any(-1),
-        _spread(core.status == Status.UNKNOWN, rows, question.asked),
+        (status == Status.UNSAT) & ~blamed.any(-1),
+        status == Status.UNKNOWN,
     )
 
 
 def blame_repair(solver: Solver, question: Question) -> Blame:
     """Blames the inputs that the cheapest repair overrules; holds the others where they are."""
-    rows = question.asked.nonzero().squeeze(-1)
+    rows = _asked_rows(question)
     signs = question.signs[rows]
     solution = solver.maximize(signs, question.weights[rows], question.wanted[rows])
-    blamed = _spread(solution.inputs * signs < 0, rows, question.signs)
-    repaired = _spread(solution.status == Status.SAT, rows, question.asked)
+    targets = question.signs.clone()
+    targets[rows] = torch.where(signs == 0, 0, solution.inputs)
+    status = _all_rows(solution.status, rows, question)
+    repaired = question.asked & (status == Status.SAT)
     return Blame(
-        (torch.where(blamed, -question.signs, question.signs) > 0).to(question.logits.dtype),
+        (targets > 0).to(question.logits.dtype),
         (repaired[:, None] & (question.signs != 0)) | _kept(question),
-        _spread(solution.status == Status.UNSAT, rows, question.asked),
-        _spread(solution.status == Status.UNKNOWN, rows, question.asked),
+        status == Status.UNSAT,
+        status == Status.UNKNOWN,
     )
 
 
@@ -113,8 +117,15 @@ def _kept(question: Question) -> Tensor:
     return question.settled[:, None] & (question.signs != 0)
 
 
-def _spread(values: Tensor, rows: Tensor, like: Tensor) -> Tensor:
-    """Answers about some rows as answers about all, False elsewhere."""
-    whole = torch.zeros_like(like, dtype=torch.bool)
-    whole[rows] = values
+def _asked_rows(question: Question) -> Tensor | slice:
+    """The rows to ask about; all of them in a graph, whose shapes are fixed."""
+    if question.asked.is_cuda and torch.cuda.is_current_stream_capturing():
+        return slice(None)
+    return question.asked.nonzero().squeeze(-1)
+
+
+def _all_rows(status: Tensor, rows: Tensor | slice, question: Question) -> Tensor:
+    """The status of the rows asked about, and SAT for all others."""
+    whole = torch.full_like(question.asked, Status.SAT, dtype=torch.int8)
+    whole[rows] = status
     return whole

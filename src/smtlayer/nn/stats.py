@@ -32,23 +32,34 @@ class Stats:
     """
 
     def __init__(self) -> None:
-        self._tensors: dict[tuple[str, ...], Tensor] = {}
+        self._totals: dict[tuple[tuple[str, ...], torch.device], Tensor] = {}
         self._seconds = 0.0
+        self._paused = False
 
     def reset(self) -> None:
         """Starts all counts at zero."""
-        self._tensors.clear()
+        for total in self._totals.values():
+            total.zero_()  # in place: a captured graph goes on counting here
         self._seconds = 0.0
 
     def add(self, masks: Mapping[str, Tensor]) -> None:
         """Counts the true entries of each mask; they stay on their device until somebody looks."""
+        if self._paused:
+            return
         counts = torch.stack(list(masks.values())).sum(-1)
-        key = tuple(masks)
-        if key in self._tensors and self._tensors[key].device == counts.device:
-            counts = counts + self._tensors[key]
-        elif key in self._tensors:
-            counts = counts + self._tensors[key].to(counts.device)
-        self._tensors[key] = counts
+        key = (tuple(masks), counts.device)
+        if key not in self._totals:
+            self._totals[key] = torch.zeros_like(counts)
+        self._totals[key].add_(counts)
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Counts nothing for the length of a block."""
+        self._paused = True
+        try:
+            yield
+        finally:
+            self._paused = False
 
     @contextmanager
     def clock(self) -> Iterator[None]:
@@ -75,7 +86,7 @@ class Stats:
         return self._count("sat") + self._count("unsat") + self._count("unknown")
 
     def _count(self, name: str) -> int:
-        found = [t[k.index(name)] for k, t in self._tensors.items() if name in k]
+        found = [t[k.index(name)] for (k, _), t in self._totals.items() if name in k]
         return int(sum(int(value) for value in found))
 
     def as_dict(self) -> dict[str, float]:

@@ -50,12 +50,16 @@ class Solver(Protocol):
     def deterministic(self) -> bool:
         """Whether the same question always gets the same model, whatever was asked before."""
 
+    @property
+    def capturable(self) -> bool:
+        """Whether `solve` and `core` launch the same kernels whatever the values, so that a CUDA
+        graph can hold them; such a solver never answers UNKNOWN.
+        """
+
     def solve(self, inputs: Tensor) -> Solution:
         """A model that agrees with every observed input."""
 
-    def maximize(
-        self, inputs: Tensor, weights: Tensor, outputs: Tensor | None = None
-    ) -> Solution:
+    def maximize(self, inputs: Tensor, weights: Tensor, outputs: Tensor | None = None) -> Solution:
         """A model with the wanted outputs that overrules inputs of the least total weight."""
 
     def core(self, inputs: Tensor, weights: Tensor, outputs: Tensor) -> Core:

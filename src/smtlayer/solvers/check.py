@@ -14,7 +14,7 @@ from smtlayer.solvers.base import Backend
 from smtlayer.solvers.models import Models, list_models
 from smtlayer.solvers.z3 import ask
 from smtlayer.theory import Theory
-from smtlayer.theory.theory import free_symbols
+from smtlayer.theory.symbols import free_symbols
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,9 +66,10 @@ class TheoryReport:
             ("outputs", _say(self.functional, "determined by the inputs",
                              "not determined by the inputs: some inputs allow several")),
             ("inputs", _say(self.total, "every one has a model", "some have no model")),
-            ("models", f"{self.n_models:,}" if self.n_models_exact else f"more than {self.n_models:,}"),
+            ("models", f"{'' if self.n_models_exact else 'more than '}{self.n_models:,}"),
             ("inputs per label", self._labels()),
-            ("convergence", _say(self.converges, "each label fits exactly one input (Theorem 1 holds)",
+            ("convergence", _say(self.converges,
+                                 "each label fits exactly one input (Theorem 1 holds)",
                                  "labels fit several inputs: blame may go to the wrong one")),
             ("backend", f"{self.backend!r}, because {self.backend_reason}"),
         ]  # fmt: skip
@@ -86,7 +87,9 @@ class TheoryReport:
         )
 
 
-def check_theory(theory: Theory, *, timeout_s: float = 10.0, max_models: int = 20_000) -> TheoryReport:
+def check_theory(
+    theory: Theory, *, timeout_s: float = 10.0, max_models: int = 20_000
+) -> TheoryReport:
     """Asks what `TheoryReport` holds, each question under the time limit."""
     satisfiable, conflict = _satisfiable(theory, timeout_s)
     models = list_models(theory, max_models, timeout_s)
@@ -194,5 +197,8 @@ def _say(answer: bool | None, yes: str, no: str) -> str:
 
 
 def _describe(part: Conflict) -> str:
-    return f"constraint {part.index}: {part.text}" if part.index is not None else f"one_hot: {part.text}"
-
+    return (
+        f"constraint {part.index}: {part.text}"
+        if part.index is not None
+        else f"one_hot: {part.text}"
+    )

@@ -6,6 +6,7 @@ Boolean constant; anything else is refused with its reason.
 """
 
 import copy
+import time
 from dataclasses import dataclass
 from typing import Any
 
@@ -41,31 +42,36 @@ def to_cnf(theory: Theory, timeout_s: float = 10.0) -> Cnf:
         NotFiniteError: If part of it does not come down to bits, or not in time; the message says
             which.
     """
+    deadline = time.monotonic() + timeout_s
     own = copy.deepcopy(theory)
     context = own.inputs[0].ctx
     columns = (*own.inputs, *own.outputs)
     literals = [z3.FreshBool("column", ctx=context) for _ in columns]
     goal = z3.Goal(ctx=context)
     goal.add(*own.formulas, *(x == column for x, column in zip(literals, columns, strict=True)))
-    clauses = _blast(goal, context, timeout_s)
     variable = {literal.get_id(): i for i, literal in enumerate(literals, start=1)}
-    numbered = tuple(tuple(_number(x, variable) for x in _members(clause)) for clause in clauses)
-    return Cnf(numbered, len(columns), len(variable))
+    clauses = []
+    for clause in _blast(goal, context, timeout_s):
+        if time.monotonic() > deadline:
+            raise NotFiniteError(f"z3 cannot bring it down to bits in {timeout_s:g} s")
+        clauses.append(tuple(_number(x, variable) for x in _members(clause)))
+    return Cnf(tuple(clauses), len(columns), len(variable))
 
 
-def _blast(goal: Any, context: Any, timeout_s: float) -> list[Any]:
+def _blast(goal: Any, context: Any, timeout_s: float) -> Any:
     tactics = [
-        z3.Tactic(step, ctx=context) if isinstance(step, str) else z3.With(
-            z3.Tactic(step[0], ctx=context), **step[1]
-        )
+        z3.Tactic(step, ctx=context)
+        if isinstance(step, str)
+        else z3.With(z3.Tactic(step[0], ctx=context), **step[1])
         for step in _PIPELINE
     ]
     try:
-        blast = z3.TryFor(z3.Then(*tactics, ctx=context), int(timeout_s * 1000), ctx=context)
+        limit_ms = max(1, int(timeout_s * 1000))
+        blast = z3.TryFor(z3.Then(*tactics, ctx=context), limit_ms, ctx=context)
         (result,) = blast(goal)
     except z3.Z3Exception as error:
         raise NotFiniteError(f"z3 cannot bring it down to bits: {error}") from error
-    return list(result)
+    return result
 
 
 def _members(clause: Any) -> list[Any]:

@@ -37,8 +37,9 @@ class Enumerate:
         columns = theory.n_inputs + theory.n_outputs
         if columns > self.max_columns:
             raise TooManyModelsError(
-                f"Enumerate tries every assignment and takes at most max_columns={self.max_columns} "
-                f"inputs and outputs. This theory has {columns}. Use Auto() instead."
+                f"Enumerate tries every assignment and takes at most max_columns="
+                f"{self.max_columns} inputs and outputs. "
+                f"This theory has {columns}. Use Auto() instead."
             )
         return Rowwise(
             theory, self.open, name="Enumerate", limit_ms=self.timeout_ms, deterministic=True

@@ -1,8 +1,8 @@
 """This file finds minima of weighted sums exactly, however far apart the weights are.
 
 A float64 sum of 1.0 and 1e-17 is 1.0, so two costs that differ only there look equal. Where several
-costs are equal up to rounding, the weights are split into 32-bit digits; sums of digits are exact in
-float64, and after carrying they compare like the digits of a number.
+costs are equal up to rounding, the weights are split into 32-bit digits; sums of digits are exact
+in float64, and after carrying they compare like the digits of a number.
 """
 
 import torch
@@ -52,7 +52,7 @@ def _first(candidates: Tensor, otherwise: Tensor) -> Tensor:
 
 
 def _digits(weights: Tensor) -> Tensor:
-    """Weights as digits to the base 2**32, most significant first, on one scale a row: (d, b, c)."""
+    """Weights as digits to the base 2**32, most significant first, scaled by row: (d, b, c)."""
     scale = weights.amax(-1, keepdim=True).frexp().exponent
     rest = torch.ldexp(weights, -scale)  # in [0, 1); exact, being a power of two
     digits = []

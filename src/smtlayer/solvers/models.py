@@ -59,7 +59,7 @@ class _GaveUpError(Exception):
 def _list(theory: Theory, max_models: int, timeout_s: float) -> Models:
     deadline = time.monotonic() + timeout_s
     try:
-        source = _by_clauses(to_cnf(theory), deadline)
+        source = _by_clauses(to_cnf(theory, timeout_s), deadline)
     except NotFiniteError:
         source = _by_z3(theory, deadline)
     found: list[list[int]] = []
@@ -76,7 +76,7 @@ def _list(theory: Theory, max_models: int, timeout_s: float) -> Models:
         reason = f"has more than {max_models} models"
     signs = torch.tensor(sorted(found), dtype=torch.int8)
     signs = signs.reshape(len(found), theory.n_inputs + theory.n_outputs)
-    inputs, outputs = signs.split([theory.n_inputs, theory.n_outputs], dim=1)
+    inputs, outputs = signs[:, : theory.n_inputs], signs[:, theory.n_inputs :]
     return Models(inputs.contiguous(), outputs.contiguous(), not reason, reason)
 
 
@@ -89,8 +89,8 @@ def _by_clauses(cnf: Cnf, deadline: float) -> Iterator[list[int]]:
         try:
             while solver.solve_limited(expect_interrupt=True):
                 # A variable that no clause mentions has no value: both are models.
-                model = (solver.get_model() or [])[: cnf.n_columns]
-                model += range(len(model) + 1, cnf.n_columns + 1)
+                model: list[int] = (solver.get_model() or [])[: cnf.n_columns]
+                model.extend(range(len(model) + 1, cnf.n_columns + 1))
                 yield [1 if literal > 0 else -1 for literal in model]
                 solver.add_clause([-literal for literal in model])
             if solver.get_status() is None:
@@ -116,9 +116,12 @@ def _by_z3(theory: Theory, deadline: float) -> Iterator[list[int]]:
         if answer == z3.unsat:
             return
         if answer == z3.unknown:
-            if time.monotonic() >= deadline:
+            reason = solver.reason_unknown()
+            if "keyboard" in reason:
+                raise KeyboardInterrupt  # z3 catches Ctrl-C while it works
+            if reason in ("timeout", "canceled") or time.monotonic() >= deadline:
                 raise TimeoutError
-            raise _GaveUpError(f"z3 answers unknown ({solver.reason_unknown()})")
+            raise _GaveUpError(f"z3 answers unknown ({reason})")
         model = solver.model()
         values = [z3.is_true(model.eval(x, model_completion=True)) for x in literals]
         yield [1 if value else -1 for value in values]

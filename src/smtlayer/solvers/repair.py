@@ -1,4 +1,4 @@
-"""This file finds the cheapest set of inputs to overrule, given only a way to ask about some of them.
+"""This file finds the cheapest inputs to overrule, given only a way to ask about some of them.
 
 It is the implicit hitting set method. Every unsat core must lose a member, so a repair hits every
 core; the cheapest set that hits the cores seen so far costs no more than the cheapest repair. Ask

@@ -26,8 +26,7 @@ class Status(enum.IntEnum):
 
 _HINTS = {
     Status.SAT: "A model was found.",
-    Status.UNSAT: "The inputs contradict the theory. "
-    'Overrule some of them with the rule "maxsmt".',
+    Status.UNSAT: 'The inputs contradict the theory. Overrule some of them with the rule "maxsmt".',
     Status.UNKNOWN: "The solver gave up. Raise its time limit, or simplify the theory.",
 }
 

@@ -3,6 +3,7 @@
 import os
 import threading
 from collections.abc import Callable, Sequence
+from operator import methodcaller
 from typing import TypeVar, final
 
 import torch
@@ -32,6 +33,8 @@ class Rowwise:
         deterministic: Whether a row's model is independent of earlier questions.
     """
 
+    capturable = False
+
     def __init__(
         self,
         theory: Theory,
@@ -51,15 +54,13 @@ class Rowwise:
         self._lock = threading.Lock()
 
     def solve(self, inputs: Tensor) -> Solution:
-        rows = [self._ask(lambda row, x=x: row.solve(x), _GAVE_UP) for x in inputs.tolist()]
+        rows = [self._ask(methodcaller("solve", x), _GAVE_UP) for x in inputs.tolist()]
         return self._solution(rows, inputs, torch.zeros(inputs.shape, dtype=torch.float64))
 
-    def maximize(
-        self, inputs: Tensor, weights: Tensor, outputs: Tensor | None = None
-    ) -> Solution:
+    def maximize(self, inputs: Tensor, weights: Tensor, outputs: Tensor | None = None) -> Solution:
         wanted = outputs if outputs is not None else self._free(inputs)
         rows = [
-            self._ask(lambda row, x=x, w=w, y=y: row.maximize(x, w, y), _GAVE_UP)
+            self._ask(methodcaller("maximize", x, w, y), _GAVE_UP)
             for x, w, y in zip(inputs.tolist(), weights.tolist(), wanted.tolist(), strict=True)
         ]
         return self._solution(rows, inputs, weights)
@@ -69,9 +70,7 @@ class Rowwise:
         blamed = torch.zeros(inputs.shape, dtype=torch.bool)
         questions = zip(inputs.tolist(), weights.tolist(), outputs.tolist(), strict=True)
         for i, (x, w, y) in enumerate(questions):
-            answer, columns = self._ask(
-                lambda row, x=x, w=w, y=y: row.core(x, w, y), (Status.UNKNOWN, ())
-            )
+            answer, columns = self._ask(methodcaller("core", x, w, y), (Status.UNKNOWN, ()))
             status[i] = answer
             blamed[i, list(columns)] = True
         return Core(status.to(inputs.device), blamed.to(inputs.device))

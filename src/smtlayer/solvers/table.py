@@ -1,7 +1,10 @@
 """This file answers from the list of all models, whole batches at a time, on the logits' device.
 
-Every question is a few tensor operations over rows and models. What a row overrules in a model is a
-matrix product; so is the place of the least confident disagreement:
+Few columns: a table with an entry for each partial assignment to them says which model fits it
+first, so `solve` is one look-up and `core` one a deletion.
+
+More columns: every question is a few tensor operations over rows and models. What a row overrules in
+a model is a matrix product; so is the place of the least confident disagreement:
 
 A model disagrees with a row on some columns. Rank columns from the least confident (0) to the most.
 Deleting inputs from the most confident down, the first that must stay is the largest rank that is
@@ -25,7 +28,10 @@ from smtlayer.solvers.results import Core, Solution, Status
 from smtlayer.theory import Theory
 
 _CELLS = 1 << 21  # rows times models that are in memory at once
-_LOOKUP_INPUTS = 12  # up to here, 3**n entries answer `solve` directly
+_LOOKUP_COLUMNS = (
+    13  # up to here, inputs and outputs together, the table has an entry for each case
+)
+_CAPTURABLE_INPUTS = 32
 _WORD = 52  # bits that a float64 product holds exactly
 
 
@@ -84,8 +90,24 @@ class _Tensors:
     output_signs: Tensor  # (m, K) float32
     disagrees: Tensor  # (2n, K) float64: false where asked true, then true where asked false
     disagreements: Tensor  # (2n, K): the same in the narrowest float that holds n bits exactly
-    lookup: Tensor | None  # (3**n,) int64: first model that agrees with each partial input, or K
-    place: Tensor | None  # (n,) float32: what a sign counts in that index
+    lookup: "_Lookup | None"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _Lookup:
+    """What is known of each partial assignment, as a number in base 3 (digit = sign + 1)."""
+
+    first: Tensor  # (3 ** (n + m),) int32: the first model that agrees with it, or K
+    possible: Tensor  # the same as bool: whether there is one
+    place: Tensor  # (n + m,) float32: what a sign counts in the number
+
+    def index(self, inputs: Tensor, outputs: Tensor | None = None) -> Tensor:
+        """The number of each row's assignment; without outputs they are free."""
+        n = inputs.shape[-1]
+        index = (inputs.float() + 1) @ self.place[:n]
+        index += self.place[n:].sum() if outputs is None else (outputs.float() + 1) @ self.place[n:]
+        return index.long()
 
 
 @final
@@ -96,6 +118,11 @@ class TableSolver:
     limit_ms = None
     deterministic = True
 
+    @property
+    def capturable(self) -> bool:
+        """Without a look at the answers, a core takes as many steps as there are inputs."""
+        return self.theory.n_inputs <= _CAPTURABLE_INPUTS
+
     def __init__(self, theory: Theory, models: Models) -> None:
         self.theory = theory
         self._models = models
@@ -104,8 +131,8 @@ class TableSolver:
     def solve(self, inputs: Tensor) -> Solution:
         """A model that agrees with every observed input."""
         table = self._on(inputs.device)
-        if table.lookup is not None and table.place is not None:
-            index = table.lookup[((inputs.float() + 1) @ table.place).long()]
+        if table.lookup is not None:
+            index = table.lookup.first[table.lookup.index(inputs)].long()
         else:
             index = torch.cat([
                 _first_true(_agrees(inputs[rows], table.input_signs))
@@ -113,9 +140,7 @@ class TableSolver:
             ])  # fmt: skip
         return self._solution(table, index, torch.zeros_like(index, dtype=torch.float64))
 
-    def maximize(
-        self, inputs: Tensor, weights: Tensor, outputs: Tensor | None = None
-    ) -> Solution:
+    def maximize(self, inputs: Tensor, weights: Tensor, outputs: Tensor | None = None) -> Solution:
         """A model with the wanted outputs that overrules inputs of the least total weight."""
         table = self._on(inputs.device)
         index = torch.empty(len(inputs), dtype=torch.int64, device=inputs.device)
@@ -144,7 +169,11 @@ class TableSolver:
 
     def _core(self, inputs: Tensor, weights: Tensor, outputs: Tensor) -> Core:
         table = self._on(inputs.device)
-        order = weights.argsort(dim=-1, descending=True, stable=True).flip(-1)  # (b, n) by rank
+        deletions = weights.argsort(dim=-1, descending=True, stable=True)  # (b, n) columns
+        if table.lookup is not None:
+            satisfiable, blamed = _core_by_lookup(inputs, deletions, outputs, table.lookup)
+            return Core(torch.where(satisfiable, Status.SAT, Status.UNSAT).to(torch.int8), blamed)
+        order = deletions.flip(-1)  # by rank
         rank = torch.empty_like(order).scatter_(
             -1, order, torch.arange(order.shape[-1], device=order.device).expand_as(order)
         )
@@ -176,10 +205,9 @@ class TableSolver:
         inputs, outputs = self._models.inputs.to(device), self._models.outputs.to(device)
         n = inputs.shape[-1]
         disagrees = torch.cat([(inputs < 0).T, (inputs > 0).T])
-        lookup = place = None
-        if n <= _LOOKUP_INPUTS:
-            lookup = _partial_lookup(self._models.inputs).to(device)
-            place = 3.0 ** torch.arange(n - 1, -1, -1, device=device)
+        lookup = None
+        if n + outputs.shape[-1] <= _LOOKUP_COLUMNS:
+            lookup = _partial_lookup(self._models, device)
         return _Tensors(
             torch.cat([inputs, inputs.new_zeros(1, n)]),
             torch.cat([outputs, outputs.new_zeros(1, outputs.shape[-1])]),
@@ -188,7 +216,6 @@ class TableSolver:
             disagrees.double().contiguous(),
             disagrees.to(torch.float32 if n <= 24 else torch.float64).contiguous(),
             lookup,
-            place,
         )
 
 
@@ -209,6 +236,23 @@ def _first_true(found: Tensor) -> Tensor:
 def _halves(signs: Tensor, values: Tensor) -> Tensor:
     """Values of inputs asked to be true, then of inputs asked to be false: (b, 2n)."""
     return torch.cat([torch.where(signs > 0, values, 0), torch.where(signs < 0, values, 0)], dim=-1)
+
+
+def _core_by_lookup(
+    inputs: Tensor, deletions: Tensor, outputs: Tensor, lookup: _Lookup
+) -> tuple[Tensor, Tensor]:
+    """Whether each row is satisfiable, and its core: deletion as the laws state it."""
+    index = lookup.index(inputs, outputs)
+    satisfiable = lookup.possible[index]
+    # Freeing a column takes its sign out of the number.
+    steps = (inputs * lookup.place[: inputs.shape[-1]]).long().gather(-1, deletions)
+    needed = []
+    for step in steps.unbind(-1):
+        without = index - step
+        needed.append(lookup.possible[without])
+        index = torch.where(needed[-1], index, without)
+    kept = torch.stack(needed, dim=-1) & ~satisfiable[:, None]
+    return satisfiable, torch.zeros_like(kept).scatter_(-1, deletions, kept)
 
 
 def _core_in_a_word(
@@ -257,18 +301,21 @@ def _core_by_columns(
 
 def _is_done(needed: Tensor, step: int) -> bool:
     """Whether no row needs another input; a GPU would have to wait for the answer, so ask less."""
-    look = not needed.is_cuda or step % 4 == 3
-    return look and not needed.any()
+    if needed.is_cuda and (step % 4 != 3 or torch.cuda.is_current_stream_capturing()):
+        return False
+    return not needed.any()
 
 
-def _partial_lookup(inputs: Tensor) -> Tensor:
-    """For each partial input as a number in base 3 (digit = sign + 1): its first model, or K."""
-    K, n = inputs.shape  # noqa: N806
-    table = torch.full((3,) * n, K, dtype=torch.int64)
-    place = 3 ** torch.arange(n - 1, -1, -1)
-    code = ((inputs.long() + 1) * place).sum(-1)
-    table.view(-1).scatter_reduce_(0, code, torch.arange(K), "amin")
-    for axis in range(n):
-        false, free, true = table.unbind(axis)
+def _partial_lookup(models: Models, device: torch.device) -> _Lookup:
+    """Complete assignments first; then a free column has the first model of either value."""
+    signs = torch.cat([models.inputs, models.outputs], dim=-1)
+    count, columns = signs.shape
+    place = 3 ** torch.arange(columns - 1, -1, -1)
+    first = torch.full((3,) * columns, count, dtype=torch.int32)
+    index = ((signs.long() + 1) * place).sum(-1)
+    first.view(-1)[index] = torch.arange(count, dtype=torch.int32)
+    for axis in range(columns):
+        false, free, true = first.unbind(axis)
         free.copy_(torch.minimum(false, true))
-    return table.view(-1)
+    flat = first.view(-1).to(device)
+    return _Lookup(flat, flat < count, place.to(device, torch.float32))

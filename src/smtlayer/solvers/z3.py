@@ -44,9 +44,7 @@ class Z3:
 
     def compile(self, theory: Theory) -> Solver:
         """A solver that asks z3 about one row at a time."""
-        return Rowwise(
-            theory, self.open, name="Z3", limit_ms=self.timeout_ms, deterministic=False
-        )
+        return Rowwise(theory, self.open, name="Z3", limit_ms=self.timeout_ms, deterministic=False)
 
     def open(self, theory: Theory) -> "Z3Row":
         """The solver of rows, in a z3 context of its own."""

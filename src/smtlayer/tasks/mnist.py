@@ -1,4 +1,4 @@
-"""This file finds handwritten digits: MNIST where it is at hand, else a sample from a dependency."""
+"""This file finds handwritten digits: MNIST where it is, else a sample from a dependency."""
 
 import gzip
 import os

@@ -6,8 +6,8 @@ from torch import Tensor, nn
 class DigitNetwork(nn.Module):
     """The paper's digit reader: an image to 4 bits, most significant first, shared by all digits.
 
-    Four convolutions of depths 64, 64, 128, 128 with kernels of 3, the first with a stride of 2, then
-    dense layers of 256 and `bits`; orthogonal weights, zero biases.
+    Four convolutions of depths 64, 64, 128, 128 with kernels of 3, the first with a stride of 2,
+    then dense layers of 256 and `bits`; orthogonal weights, zero biases.
 
     Shape:
         - images: $(B, d, 28, 28)$, d digits a row.

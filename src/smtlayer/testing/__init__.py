@@ -1,7 +1,7 @@
 """For authors of backends: the laws as a test suite, and theories to try them on."""
 
 try:
-    import pytest as _pytest  # noqa: F401
+    import pytest  # noqa: F401
 except ImportError as error:  # pragma: no cover
     from smtlayer.errors import MissingPackageError
 

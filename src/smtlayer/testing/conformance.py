@@ -95,7 +95,7 @@ def minimal_core(case: Case) -> None:
 
 
 def best_repair(case: Case) -> None:
-    """Law 4: the weight overruled is least, compared exactly, and zero just where `solve` is SAT."""
+    """Law 4: the weight overruled is least, compared exactly; zero just where `solve` is SAT."""
     for outputs in (None, case.outputs):
         ours = case.solver.maximize(case.inputs, case.weights, outputs)
         theirs = case.oracle.maximize(case.inputs, case.weights, outputs)
@@ -197,18 +197,14 @@ def _are_models(case: Case, solution: Solution) -> None:
         assert tuple(both[row].tolist()) in case.models, "SAT with something that is no model"
 
 
-def _possible(
-    case: Case, row: int, kept: Tensor, outputs: Tensor | None | str = "wanted"
-) -> bool:
-    """Whether some model agrees with the kept inputs and the outputs (by default the wanted ones)."""
+def _possible(case: Case, row: int, kept: Tensor, outputs: Tensor | str | None = "wanted") -> bool:
+    """Whether some model agrees with the kept inputs and the outputs, by default the wanted ones."""
     wanted = case.outputs if isinstance(outputs, str) else outputs
     n = case.inputs.shape[-1]
     asked = torch.where(kept, case.inputs[row], 0).tolist()
     asked += [0] * case.outputs.shape[-1] if wanted is None else wanted[row].tolist()
     assert len(asked) == n + case.outputs.shape[-1]
-    return any(
-        all(a in (0, s) for a, s in zip(asked, model, strict=True)) for model in case.models
-    )
+    return any(all(a in (0, s) for a, s in zip(asked, model, strict=True)) for model in case.models)
 
 
 def _overruled(case: Case, solution: Solution, row: int) -> Fraction:

@@ -55,7 +55,13 @@ def reals() -> Theory:
     x, y = z3.Reals("x y")
     a, b, above = z3.Bools("a b above")
     return Theory(
-        [z3.Implies(a, x > y), z3.Implies(b, x + y < 1), x * 2 > 1, above == (y > 0), a == (y >= 0)],
+        [
+            z3.Implies(a, x > y),
+            z3.Implies(b, x + y < 1),
+            x * 2 > 1,
+            above == (y > 0),
+            a == (y >= 0),
+        ],
         inputs=[a, b],
         outputs=[above],
     )

@@ -7,6 +7,8 @@
 | `one_hot(symbol, values)` | one a value | one of the values |
 """
 
+import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -37,7 +39,7 @@ def one_hot(symbol: Any, values: Any) -> OneHot:
     Args:
         symbol: A z3 constant (Int, Real, BitVec, String, an enumeration...), or, for
             `Theory.from_smtlib`, the name of a declared constant.
-        values: The values it may have: Python values, z3 values, or names of an enumeration's members.
+        values: The values it may have: Python or z3 values, or names of an enumeration's members.
 
     Example:
         >>> from smtlayer import Theory
@@ -52,7 +54,14 @@ def one_hot(symbol: Any, values: Any) -> OneHot:
         >>> theory.encode(digit=1)
         tensor([-1,  1, -1], dtype=torch.int8)
     """
-    return OneHot(symbol, tuple(values))
+    try:
+        members = iter(values)
+    except TypeError as error:
+        raise TypeError(
+            f"one_hot expects the values of {symbol!r} as a sequence, such as range(10). "
+            f"Got {values!r} of type {type(values).__name__}."
+        ) from error
+    return OneHot(symbol, tuple(members))
 
 
 class Encoding(Protocol):
@@ -86,7 +95,7 @@ class Encoding(Protocol):
         """Values of shape (...) to signs of shape (..., width)."""
 
     def decode(self, signs: Signs) -> NDArray[Any]:
-        """Signs of shape (..., width) to values of shape (...); the result holds only where `reads`."""
+        """Signs of shape (..., width) to values of shape (...); they hold only where `reads`."""
 
     def reads(self, signs: Signs) -> NDArray[np.bool_]:
         """Where signs of shape (..., width) stand for a value at all."""
@@ -116,17 +125,19 @@ class BoolEncoding:
         return (self.symbol == self.symbol,)
 
     def encode(self, values: NDArray[Any]) -> Signs:
-        if not np.isin(values, (0, 1)).all():
+        fits = np.asarray(np.isin(values, (0, 1)))
+        if not fits.all():
             raise TheoryError(
-                f"Theory.encode: symbol {_name(self.symbol)!r} is a Bool. Got {_first(values)!r}."
+                f"Theory.encode: symbol {_name(self.symbol)!r} is a Bool and takes True or False. "
+                f"Got {_first(values, ~fits)!r}."
             )
         return np.where(values.astype(bool), 1, -1).astype(np.int8)[..., None]
 
     def decode(self, signs: Signs) -> NDArray[Any]:
-        return signs[..., 0] > 0
+        return np.asarray(signs[..., 0] > 0)
 
     def reads(self, signs: Signs) -> NDArray[np.bool_]:
-        return signs[..., 0] != 0
+        return np.asarray(signs[..., 0] != 0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,17 +168,16 @@ class BitsEncoding:
         return (self.symbol == self.symbol,)
 
     def encode(self, values: NDArray[Any]) -> Signs:
-        fits = np.vectorize(self._fits, otypes=[bool])(values)
+        shifts = self._shifts()
+        whole = values.astype(shifts.dtype) if values.dtype.kind in "biu" else _whole(values)
+        fits = np.asarray((whole >= 0) & (whole < 2**self.width))
         if not fits.all():
             raise TheoryError(
-                f"Theory.encode: symbol {_name(self.symbol)!r} has {self.width} bits and takes whole "
-                f"numbers from 0 to {2**self.width - 1}. Got {_first(values, ~fits)!r}."
+                f"Theory.encode: symbol {_name(self.symbol)!r} has {self.width} bits and takes "
+                f"whole numbers from 0 to {2**self.width - 1}. Got {_first(values, ~fits)!r}."
             )
-        bits = (values.astype(object)[..., None] >> self._shifts()) & 1
+        bits = (whole[..., None] >> shifts) & 1
         return np.where(bits.astype(bool), 1, -1).astype(np.int8)
-
-    def _fits(self, value: Any) -> bool:
-        return bool(value == int(value) and 0 <= value < 2**self.width)
 
     def _shifts(self) -> NDArray[Any]:
         dtype = np.int64 if self.width < 63 else object
@@ -211,8 +221,8 @@ class OneHotEncoding:
 
     @property
     def missing(self) -> Any:
-        dtype = np.int64 if all(type(v) is int for v in self.python_values) else object
-        return np.zeros((), dtype=dtype)
+        small = all(type(v) is int and abs(v) < 2**63 for v in self.python_values)
+        return np.zeros((), dtype=np.int64 if small else object)
 
     def encode(self, values: NDArray[Any]) -> Signs:
         position = {value: i for i, value in enumerate(self.python_values)}
@@ -226,7 +236,11 @@ class OneHotEncoding:
         return np.asarray(hot.astype(np.int8).reshape(*values.shape, -1))
 
     def _key(self, value: Any) -> Any:
-        return python_value(value) if z3.is_expr(value) else value
+        if z3.is_expr(value):
+            return python_value(value)
+        if isinstance(value, float) and z3.is_real(self.symbol) and math.isfinite(value):
+            return Fraction(str(value))  # 0.1 is a tenth, as z3 reads it
+        return value
 
     def decode(self, signs: Signs) -> NDArray[Any]:
         table = np.empty(len(self.values), dtype=self.missing.dtype)
@@ -257,8 +271,8 @@ def encoding_of(request: Any, role: str) -> Encoding:
     if z3.is_bv(symbol):
         return BitsEncoding(symbol)
     raise TypeError(
-        f"Theory: {role} {_name(symbol)!r} has sort {symbol.sort()}, which has no columns of its own. "
-        f"Wrap it: one_hot({_name(symbol)}, [...the values it may have...])."
+        f"Theory: {role} {_name(symbol)!r} has sort {symbol.sort()}, which has no columns of its "
+        f"own. Wrap it: one_hot({_name(symbol)}, [...the values it may have...])."
     )
 
 
@@ -274,7 +288,7 @@ def _one_hot_encoding(symbol: Any, values: Sequence[Any]) -> OneHotEncoding:
 
 
 def _z3_value(symbol: Any, value: Any) -> Any:
-    """A Python value, a z3 value or an enumeration member's name as a z3 value of the symbol's sort."""
+    """A Python or z3 value, or an enumeration member's name, as a value of the symbol's sort."""
     sort = symbol.sort()
     wrong = TheoryError(
         f"one_hot: {value!r} is not a value of {_name(symbol)!r}, whose sort is {sort}."
@@ -283,6 +297,9 @@ def _z3_value(symbol: Any, value: Any) -> Any:
         if isinstance(value, str) and sort.kind() == z3.Z3_DATATYPE_SORT:
             members = {sort.constructor(i).name(): i for i in range(sort.num_constructors())}
             return sort.constructor(members[value])()
+        if isinstance(value, str) and z3.is_string(symbol):
+            # z3 would read "\\u{41}" as "A"; here a Python string means what it says.
+            value = z3.StringVal(value.replace("\\u", "\\u{5c}u"), symbol.ctx)
         if isinstance(value, Fraction):
             value = z3.Q(value.numerator, value.denominator, symbol.ctx)
         if isinstance(value, np.generic):
@@ -290,9 +307,16 @@ def _z3_value(symbol: Any, value: Any) -> Any:
         term = z3.simplify(sides(symbol == value)[1])
     except (z3.Z3Exception, KeyError, AttributeError) as error:
         raise wrong from error
-    if term.sort() != sort or (isinstance(value, int) and python_value(term) != value):
+    if term.sort() != sort or not _is_value(term):
+        raise wrong
+    if isinstance(value, int) and python_value(term) != value:
         raise wrong
     return term
+
+
+def _is_value(term: Any) -> bool:
+    symbolic = not z3.is_app(term) or term.decl().kind() == z3.Z3_OP_UNINTERPRETED
+    return not symbolic and all(_is_value(child) for child in term.children())
 
 
 def sides(equation: Any) -> tuple[Any, Any]:
@@ -303,7 +327,7 @@ def sides(equation: Any) -> tuple[Any, Any]:
 
 
 def python_value(term: Any) -> Any:
-    """A z3 value as Python has it: int, bool, str, Fraction, or the name of an enumeration's member."""
+    """A z3 value as Python has it: int, bool, str, Fraction, or an enumeration member's name."""
     if z3.is_bool(term):
         return z3.is_true(term)
     if z3.is_int_value(term) or z3.is_bv_value(term):
@@ -311,14 +335,27 @@ def python_value(term: Any) -> Any:
     if z3.is_rational_value(term):
         return Fraction(term.numerator_as_long(), term.denominator_as_long())
     if z3.is_string_value(term):
-        return term.py_value()
+        return re.sub(r"\\u\{([0-9a-f]+)\}", lambda m: chr(int(m[1], 16)), term.as_string())
     return str(term)
+
+
+def _whole(values: NDArray[Any]) -> NDArray[Any]:
+    """Whole numbers of any type as Python integers; -1 for what is none."""
+
+    def read(value: Any) -> int:
+        try:
+            return int(value) if value == int(value) else -1
+        except (TypeError, ValueError, OverflowError):
+            return -1
+
+    whole = np.empty(values.size, dtype=object)
+    whole[:] = [read(value) for value in values.ravel().tolist()]
+    return whole.reshape(values.shape)
 
 
 def _name(symbol: Any) -> str:
     return str(symbol.decl().name())
 
 
-def _first(values: NDArray[Any], where: NDArray[np.bool_] | None = None) -> Any:
-    chosen = values if where is None else values[where]
-    return chosen.ravel().tolist()[0]
+def _first(values: NDArray[Any], where: NDArray[np.bool_]) -> Any:
+    return values[where].tolist()[0]

@@ -4,14 +4,32 @@ import difflib
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import z3
 
 from smtlayer.errors import TheoryError
 
 _TOKEN = re.compile(r';[^\n]*|"(?:[^"]|"")*"|\|[^|]*\||[()]|[^\s()"|;]+')
-_REFUSED = {"push", "pop", "reset", "reset-assertions", "assert-soft", "minimize", "maximize"}
+_TAKEN = {
+    "assert", "declare-const", "declare-datatype", "declare-datatypes", "declare-fun",
+    "declare-sort", "define-const", "define-fun", "define-fun-rec", "define-funs-rec",
+    "define-sort", "set-info", "set-logic",
+}  # fmt: skip
+# Questions and options, which say nothing of the theory. (With the option for unsat cores, z3 would
+# read a named assertion as one that may be left out.)
+_SKIPPED = {
+    "check-sat", "check-sat-assuming", "check-sat-using", "echo", "eval", "get-assertions",
+    "get-assignment", "get-info", "get-model", "get-option", "get-proof",
+    "get-unsat-assumptions", "get-unsat-core", "get-value", "set-option", "simplify",
+}  # fmt: skip
+
+
+class _Command(NamedTuple):
+    name: str
+    start: int
+    stop: int
+    line: int
 
 
 def write(constraints: Sequence[Any]) -> str:
@@ -21,59 +39,81 @@ def write(constraints: Sequence[Any]) -> str:
     return str(solver.sexpr())
 
 
-def parse(text: str, context: Any = None) -> list[Any]:
-    """The assertions of a script, in a context of their own unless one is given."""
+def parse(text: str) -> list[Any]:
+    """The assertions of a script, in a context of their own."""
     try:
-        return list(z3.parse_smt2_string(text, ctx=context or z3.Context()))
+        return list(z3.parse_smt2_string(text, ctx=z3.Context()))
     except z3.Z3Exception as error:
-        raise TheoryError(f"SMT-LIB text cannot be read: {_reason(error)}.") from error
+        raise TheoryError(f"SMT-LIB text cannot be read{_reason(error)}.") from error
 
 
 def read(text_or_path: str | Path, names: Sequence[str]) -> tuple[list[Any], dict[str, Any]]:
     """The assertions of a script, and the constants it declares under the given names."""
-    text = _load(text_or_path)
-    commands = list(_commands(text))
-    for name, _, line in commands:
-        if name in _REFUSED:
-            raise TheoryError(
-                f"Theory.from_smtlib: line {line} has the command '{name}', which a theory cannot "
-                f"hold. Give a script of declarations and plain assertions."
-            )
-    script = "\n".join(body for name, body, _ in commands if name != "exit")
-    context = z3.Context()
-    constraints = parse(text if "exit" not in {c[0] for c in commands} else script, context)
-    return constraints, {name: _constant(script, name, commands) for name in names}
-
-
-def _constant(script: str, name: str, commands: Sequence[tuple[str, str, int]]) -> Any:
-    """The constant that the script declares as `name`; z3's own parser resolves it."""
-    quoted = f"|{name}|"
+    script = _theory_part(_load(text_or_path))
     try:
-        # A question to the parser, not a guess about the text: what does this name stand for?
-        term = parse(f"{script}\n(assert (= {quoted} {quoted}))")[-1].arg(0)
-    except TheoryError:
-        term = None
-    if term is None or not z3.is_const(term) or term.decl().kind() != z3.Z3_OP_UNINTERPRETED:
-        declared = [_declared(body) for kind, body, _ in commands if kind.startswith("declare-")]
-        close = difflib.get_close_matches(name, declared, n=1)
-        hint = f"Did you mean {close[0]!r}?" if close else f"Declared: {', '.join(declared)}."
-        raise TheoryError(f"Theory.from_smtlib: no constant is declared as {name!r}. {hint}")
-    return term
+        parse(script)
+    except TheoryError as error:
+        raise TheoryError(f"Theory.from_smtlib: {error}") from error
+    # What a name stands for is a question to z3's own parser, not a guess about the text.
+    questions = "".join(f"\n(assert (= |{name}| |{name}|))" for name in names)
+    try:
+        formulas = parse(script + questions)
+    except TheoryError as error:
+        declared = _declared(script)
+        unknown = next((name for name in names if name not in declared), names[0])
+        raise _undeclared(unknown, declared) from error
+    split = len(formulas) - len(names)
+    constants = dict(zip(names, (f.arg(0) for f in formulas[split:]), strict=True))
+    for name, term in constants.items():
+        if term.decl().kind() != z3.Z3_OP_UNINTERPRETED or str(term.decl().name()) != name:
+            raise _undeclared(name, _declared(script))
+    return formulas[:split], constants
+
+
+def _undeclared(name: str, declared: Sequence[str]) -> TheoryError:
+    close = difflib.get_close_matches(name, declared, n=1)
+    hint = f"Did you mean {close[0]!r}?" if close else f"Declared: {', '.join(declared) or 'none'}."
+    return TheoryError(f"Theory.from_smtlib: no constant is declared as {name!r}. {hint}")
 
 
 def _load(text_or_path: str | Path) -> str:
-    if isinstance(text_or_path, str) and "(" in text_or_path:
+    if isinstance(text_or_path, str) and text_or_path.lstrip().startswith(("(", ";")):
         return text_or_path
     path = Path(text_or_path)
-    if not path.is_file():
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError as error:
+        text = str(text_or_path)
+        shown = text if len(text) < 200 else f"{text[:200]}..."
         raise TheoryError(
-            f"Theory.from_smtlib: there is no file {str(path)!r}, and it is not SMT-LIB text either."
-        )
-    return path.read_text(encoding="utf-8")
+            f"Theory.from_smtlib: there is no file {shown!r}, and it is not SMT-LIB text either."
+        ) from error
+    except UnicodeDecodeError as error:
+        raise TheoryError(
+            f"Theory.from_smtlib: the file {str(path)!r} is not UTF-8 text. Save it as such."
+        ) from error
 
 
-def _commands(text: str) -> Iterator[tuple[str, str, int]]:
-    """Top-level commands as (name, text, line); what is not a command is left to z3 to refuse."""
+def _theory_part(text: str) -> str:
+    """The script up to `(exit)`, with blanks for what says nothing of the theory."""
+    for command in _commands(text):
+        if command.name == "exit":
+            return text[: command.start]
+        if command.name in _SKIPPED:
+            blank = re.sub(r"[^\n]", " ", text[command.start : command.stop])
+            text = text[: command.start] + blank + text[command.stop :]
+        elif command.name not in _TAKEN:
+            close = difflib.get_close_matches(command.name, _TAKEN, n=1)
+            hint = f" Did you mean '{close[0]}'?" if close else ""
+            raise TheoryError(
+                f"Theory.from_smtlib: line {command.line} has the command '{command.name}', which "
+                f"a theory cannot hold.{hint} Give a script of declarations and plain assertions."
+            )
+    return text
+
+
+def _commands(text: str) -> Iterator[_Command]:
+    """Top-level commands; what is not a command is left to z3 to refuse."""
     depth, start, words = 0, 0, list[str]()
     for token in _TOKEN.finditer(text):
         word = token.group()
@@ -84,19 +124,28 @@ def _commands(text: str) -> Iterator[tuple[str, str, int]]:
         elif word == ")":
             depth -= 1
             if depth == 0 and words:
-                yield words[0], text[start : token.end()], text.count("\n", 0, start) + 1
+                line = text.count("\n", 0, start) + 1
+                yield _Command(words[0], start, token.end(), line)
         elif depth == 1 and not word.startswith(";"):
             words.append(word)
 
 
-def _declared(body: str) -> str:
-    words = [t for t in _TOKEN.findall(body) if not t.startswith(";")]
-    return words[2].strip("|") if len(words) > 2 else ""
+def _declared(script: str) -> list[str]:
+    """Names of the constants that a script declares, for a hint."""
+    names = []
+    for command in _commands(script):
+        body = script[command.start : command.stop]
+        words = [t for t in _TOKEN.findall(body) if not t.startswith(";")]
+        if words[1] == "declare-const" or words[1:2] + words[3:5] == ["declare-fun", "(", ")"]:
+            names.append(words[2].strip("|"))
+    return names
 
 
 def _reason(error: Exception) -> str:
-    """z3's first complaint, out of its `(error "...")` wrapping."""
+    """z3's first complaint, out of its `(error "line 1 column 2: ...")` wrapping."""
     raw = error.args[0] if error.args else str(error)
     text = raw.decode() if isinstance(raw, bytes) else str(raw)
-    found = re.search(r'\(error "(.*?)"\)', text, re.DOTALL)
-    return (found.group(1) if found else text).strip().rstrip(".")
+    found = re.search(r'\(error "(?:line (\d+) column (\d+): )?(.*?)"\)', text, re.DOTALL)
+    line, column, complaint = found.groups() if found else (None, None, text)
+    place = f" at line {line}, column {column}" if line else ""
+    return f"{place}: {complaint.strip().rstrip('.')}"

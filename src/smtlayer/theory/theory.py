@@ -12,7 +12,8 @@ from torch import Tensor
 
 from smtlayer.errors import TheoryError
 from smtlayer.theory import smtlib
-from smtlayer.theory.encodings import Encoding, OneHot, encoding_of, one_hot, sides
+from smtlayer.theory.encodings import Encoding, OneHot, encoding_of, one_hot, python_value, sides
+from smtlayer.theory.symbols import free_symbols, two_meanings
 
 if TYPE_CHECKING:
     from smtlayer.solvers.check import TheoryReport
@@ -48,14 +49,14 @@ class Theory:
         {'total': 7}
     """
 
-    def __init__(
-        self, constraints: Any, inputs: Sequence[Any], outputs: Sequence[Any]
-    ) -> None:
-        self._build(
-            _formulas(constraints),
+    def __init__(self, constraints: Any, inputs: Sequence[Any], outputs: Sequence[Any]) -> None:
+        encodings = (
             [encoding_of(request, "input") for request in _symbols(inputs, "inputs")],
             [encoding_of(request, "output") for request in _symbols(outputs, "outputs")],
         )
+        formulas = _formulas(constraints, encodings[0][0].symbol.ctx)
+        _check_contexts([*formulas, *(e.symbol for side in encodings for e in side)])
+        self._build(formulas, *encodings)
         _check_symbols(self)
         self._check_text()
 
@@ -77,9 +78,7 @@ class Theory:
         anchors = [a for e in (*self._inputs, *self._outputs) for a in e.anchors]
         self._archive = archive or smtlib.write([*self.constraints, *anchors])
         self._shape = (_kinds(self._inputs), _kinds(self._outputs))
-        self.digest: str = hashlib.sha256(
-            f"{self._archive}\n; {self._shape}".encode()
-        ).hexdigest()
+        self.digest: str = hashlib.sha256(f"{self._archive}\n; {self._shape}".encode()).hexdigest()
 
     def _check_text(self) -> None:
         """What cannot be read back must come to light here, not in a copy or a worker."""
@@ -88,12 +87,15 @@ class Theory:
         except TheoryError as error:
             raise TheoryError(
                 f"Theory: z3 cannot read this formula back from SMT-LIB text, the form in which "
-                f"theories are copied. {error}"
+                f"theories are copied. {error} Rename the symbol, or write that part differently."
             ) from error
 
     @classmethod
     def from_smtlib(
-        cls, text_or_path: str | Path, inputs: Sequence[str | OneHot], outputs: Sequence[str | OneHot]
+        cls,
+        text_or_path: str | Path,
+        inputs: Sequence[str | OneHot],
+        outputs: Sequence[str | OneHot],
     ) -> "Theory":
         """Reads SMT-LIB 2: declarations, definitions and assertions.
 
@@ -110,8 +112,8 @@ class Theory:
             >>> theory.n_inputs, theory.n_outputs
             (2, 1)
         """
-        requests = [*_symbols(inputs, "inputs"), *_symbols(outputs, "outputs")]
-        names = [r.symbol if isinstance(r, OneHot) else r for r in requests]
+        inputs, outputs = _symbols(inputs, "inputs"), _symbols(outputs, "outputs")
+        names = [r.symbol if isinstance(r, OneHot) else r for r in (*inputs, *outputs)]
         for name in names:
             if not isinstance(name, str):
                 raise TypeError(
@@ -120,13 +122,14 @@ class Theory:
                 )
         constraints, constants = smtlib.read(text_or_path, names)
         if not constraints:
-            raise TheoryError("Theory.from_smtlib: the script asserts nothing.")
-        context = constraints[0].ctx
+            raise TheoryError(
+                "Theory.from_smtlib: the script asserts nothing. Add an (assert ...) command."
+            )
 
         def resolve(request: str | OneHot) -> Any:
             if isinstance(request, OneHot):
-                return one_hot(constants[request.symbol].translate(context), request.values)
-            return constants[request].translate(context)
+                return one_hot(constants[request.symbol], request.values)
+            return constants[request]
 
         return cls(constraints, [resolve(r) for r in inputs], [resolve(r) for r in outputs])
 
@@ -136,7 +139,7 @@ class Theory:
         What `one_hot` adds is asserted too; comments name the inputs and outputs.
         """
         head = "".join(
-            f"; {role}: {', '.join(str(e.symbol.decl().name()) for e in encodings)}\n"
+            f"; {role}: {', '.join(' '.join(e.symbol.decl().name().split()) for e in encodings)}\n"
             for role, encodings in (("inputs", self._inputs), ("outputs", self._outputs))
         )
         return head + smtlib.write(self.formulas)
@@ -246,10 +249,10 @@ def _kinds(encodings: Iterable[Encoding]) -> tuple[int, ...]:
     return tuple(len(e.anchors) if e.domain is not None else 0 for e in encodings)
 
 
-def _formulas(constraints: Any) -> list[Any]:
+def _formulas(constraints: Any, context: Any) -> list[Any]:
     single = z3.is_expr(constraints) or isinstance(constraints, bool)
-    formulas = [constraints] if single else list(constraints)
-    formulas = [z3.BoolVal(f) if isinstance(f, bool) else f for f in formulas]
+    formulas = [constraints] if single else _listed(constraints, "constraints")
+    formulas = [z3.BoolVal(f, context) if isinstance(f, bool) else f for f in formulas]
     for i, formula in enumerate(formulas):
         if not z3.is_expr(formula) or not z3.is_bool(formula):
             raise TypeError(
@@ -261,11 +264,32 @@ def _formulas(constraints: Any) -> list[Any]:
 
 def _symbols(symbols: Any, role: str) -> list[Any]:
     if z3.is_expr(symbols) or isinstance(symbols, (str, OneHot)):
-        raise TypeError(f"Theory: {role} must be a sequence, such as [{symbols!r}]. Got one symbol.")
-    found = list(symbols)
+        raise TypeError(
+            f"Theory: {role} must be a sequence, such as [{symbols!r}]. Got one symbol."
+        )
+    found = _listed(symbols, role)
     if not found:
         raise TheoryError(f"Theory needs at least one symbol among its {role}. Got none.")
     return found
+
+
+def _listed(given: Any, role: str) -> list[Any]:
+    try:
+        members = iter(given)
+    except TypeError as error:
+        raise TypeError(
+            f"Theory: {role} must be a sequence of z3 terms. "
+            f"Got {given!r} of type {type(given).__name__}."
+        ) from error
+    return list(members)
+
+
+def _check_contexts(terms: Sequence[Any]) -> None:
+    if any(term.ctx != terms[0].ctx for term in terms):
+        raise TheoryError(
+            "Theory: the constraints, inputs and outputs must belong to one z3 context. Got "
+            "several. Build them all in one, or bring them there with term.translate(context)."
+        )
 
 
 def _check_symbols(theory: Theory) -> None:
@@ -287,37 +311,7 @@ def _check_symbols(theory: Theory) -> None:
                     f"Constrain it, or leave it out of the {role}s."
                 )
             if not encoding.symbol.decl().eq(occurring[name]):
-                raise _two_meanings(name, encoding.symbol.decl(), occurring[name])
-
-
-def free_symbols(formulas: Iterable[Any]) -> dict[str, Any]:
-    """Every uninterpreted symbol of the formulas by name, each name with one meaning only."""
-    found: dict[str, Any] = {}
-    seen: set[int] = set()
-    stack = list(formulas)
-    while stack:
-        term = stack.pop()
-        if term.get_id() in seen:
-            continue
-        seen.add(term.get_id())
-        if z3.is_app(term) and term.decl().kind() == z3.Z3_OP_UNINTERPRETED:
-            name = str(term.decl().name())
-            if not found.setdefault(name, term.decl()).eq(term.decl()):
-                raise _two_meanings(name, term.decl(), found[name])
-            if "|" in name or "\\" in name:
-                raise TheoryError(
-                    f"Theory: the name {name!r} cannot be written in SMT-LIB 2. "
-                    f"Choose one without '|' and '\\'."
-                )
-        stack.extend(term.children())
-    return found
-
-
-def _two_meanings(name: str, one: Any, other: Any) -> TheoryError:
-    return TheoryError(
-        f"Theory: the name {name!r} stands for two different symbols, of sorts {one.range()} and "
-        f"{other.range()}. Rename one of them."
-    )
+                raise two_meanings(name, encoding.symbol.decl(), occurring[name])
 
 
 def _encode(encodings: Sequence[Encoding], values: Mapping[str, Any], role: str) -> Tensor:
@@ -325,11 +319,10 @@ def _encode(encodings: Sequence[Encoding], values: Mapping[str, Any], role: str)
     for name in values:
         if name not in by_name:
             raise TheoryError(
-                f"Theory.encode: {name!r} is not among the {role}, which are "
-                f"{', '.join(by_name)}."
+                f"Theory.encode: {name!r} is not among the {role}, which are {', '.join(by_name)}."
             )
-    arrays = {name: _array(value) for name, value in values.items()}
-    shape = np.broadcast_shapes(*(a.shape for a in arrays.values()))
+    arrays = {name: _array(name, value) for name, value in values.items()}
+    shape = _shared_shape(arrays)
     parts = []
     for name, encoding in by_name.items():
         width = len(encoding.columns)
@@ -340,12 +333,25 @@ def _encode(encodings: Sequence[Encoding], values: Mapping[str, Any], role: str)
     return torch.from_numpy(np.concatenate(parts, axis=-1))
 
 
-def _array(value: Any) -> Any:
-    if z3.is_expr(value):
-        wrapped = np.empty((), dtype=object)
-        wrapped[()] = value
-        return wrapped
-    return np.asarray(value.detach().cpu() if isinstance(value, Tensor) else value)
+def _array(name: str, value: Any) -> Any:
+    value = python_value(value) if z3.is_expr(value) else value
+    try:
+        return np.asarray(value.detach().cpu() if isinstance(value, Tensor) else value)
+    except ValueError as error:
+        raise TheoryError(
+            f"Theory.encode expects one value for {name!r}, or an array of them with rows of the "
+            f"same length. Got {value!r}."
+        ) from error
+
+
+def _shared_shape(arrays: Mapping[str, Any]) -> tuple[int, ...]:
+    try:
+        return np.broadcast_shapes(*(array.shape for array in arrays.values()))
+    except ValueError as error:
+        shapes = ", ".join(f"{array.shape} for {name!r}" for name, array in arrays.items())
+        raise TheoryError(
+            f"Theory.encode expects values whose shapes broadcast together. Got {shapes}."
+        ) from error
 
 
 def _decode(encodings: Sequence[Encoding], given: Any, role: str) -> dict[str, Any]:
@@ -355,7 +361,7 @@ def _decode(encodings: Sequence[Encoding], given: Any, role: str) -> dict[str, A
         raise ValueError(
             f"Theory.decode expects {role} of shape (..., {width}). Got {tuple(signs.shape)}."
         )
-    columns = torch.sign(signs.float()).to(torch.int8).numpy()
+    columns = ((signs > 0).to(torch.int8) - (signs < 0).to(torch.int8)).numpy()
     values, start = {}, 0
     for encoding in encodings:
         part = columns[..., start : start + len(encoding.columns)]

@@ -4,6 +4,7 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 
 import torch
 import torch.nn.functional as F
@@ -58,12 +59,15 @@ def train(
     rows = torch.Generator().manual_seed(options.seed)
     history = History()
     for epoch in range(options.epochs):
-        history.epochs.append(
-            _epoch(task, model, optimizer, schedule, rows, options,
-                   lambda step, loss, done=epoch * options.steps: on_step(done + step, loss))
-        )  # fmt: skip
+        done = epoch * options.steps
+        report = partial(_shifted, on_step, done)
+        history.epochs.append(_epoch(task, model, optimizer, schedule, rows, options, report))
     history.scores = evaluate(task, model, options)
     return model, history
+
+
+def _shifted(on_step: StepCallback, done: int, step: int, loss: float) -> None:
+    on_step(done + step, loss)
 
 
 def _epoch(
@@ -129,8 +133,11 @@ def _correct(outputs: torch.Tensor, batch: Batch) -> torch.Tensor:
 
 
 def _by_symbol(task: Task, read: torch.Tensor) -> torch.Tensor:
-    widths = task.theory.input_widths
-    return torch.cat([part.all(-1) for part in read.split(widths, dim=-1)])
+    parts, start = [], 0
+    for width in task.theory.input_widths:
+        parts.append(read[:, start : start + width].all(-1))
+        start += width
+    return torch.cat(parts)
 
 
 def _optimizer(model: Model, options: TrainOptions) -> torch.optim.Optimizer:

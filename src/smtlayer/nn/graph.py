@@ -1,0 +1,100 @@
+"""This file replays the passes of a layer as CUDA graphs.
+
+A pass over a table is some sixty tiny kernels. Launching each costs a GPU's host more than the whole
+step of a small network; a captured graph launches all of them at once. Only what never looks at a
+value on the host can be captured: a solver that is `capturable`, with the rules below.
+"""
+
+from collections import Counter
+from typing import final
+
+import torch
+from torch import Tensor
+
+from smtlayer.nn.passes import Plan, backward_pass, forward_pass, is_bad
+from smtlayer.nn.rules import blame_core, satisfy
+from smtlayer.theory import to_signs
+
+_EAGER_CALLS = 3  # shapes that come up less often, such as a last batch, are not worth a graph
+_MOST_GRAPHS = 8
+_RULES = frozenset((satisfy, blame_core))
+
+_Key = tuple[torch.Size, torch.dtype, torch.device, bool]
+
+
+@final
+class CapturedPasses:
+    """Both passes for one shape of batch, with memory of their own."""
+
+    def __init__(self, plan: Plan, logits: Tensor, known: Tensor | None) -> None:
+        shape = (len(logits), plan.solver.theory.n_outputs)
+        self._logits, self._known = logits.detach().clone(), None
+        if known is not None:
+            self._known = known.clone()
+        self._outputs_in = logits.new_ones(shape)
+        self._grad = logits.new_ones(shape)
+        side = torch.cuda.Stream(logits.device)  # type: ignore[no-untyped-call]
+        side.wait_stream(torch.cuda.current_stream(logits.device))
+        with torch.cuda.stream(side), plan.stats.paused():  # lazy set-up must not be captured
+            self._forward(plan)
+            self._backward(plan)
+        torch.cuda.current_stream(logits.device).wait_stream(side)
+        self._forward_graph, self._backward_graph = torch.cuda.CUDAGraph(), torch.cuda.CUDAGraph()
+        with torch.cuda.graph(self._forward_graph, capture_error_mode="thread_local"):
+            self._outputs, self._bad = self._forward(plan)
+        with torch.cuda.graph(self._backward_graph, capture_error_mode="thread_local"):
+            self._pull = self._backward(plan)
+
+    def forward(self, logits: Tensor, known: Tensor | None) -> tuple[Tensor, bool]:
+        """Outputs, and whether a logit is NaN or infinite."""
+        self._fill(logits, known)
+        self._forward_graph.replay()
+        return self._outputs.clone(), bool(self._bad)
+
+    def backward(
+        self, logits: Tensor, known: Tensor | None, outputs: Tensor, grad: Tensor
+    ) -> Tensor:
+        """The gradient of the logits."""
+        self._fill(logits, known)
+        self._outputs_in.copy_(outputs)
+        self._grad.copy_(grad)
+        self._backward_graph.replay()
+        return self._pull.clone()
+
+    def _fill(self, logits: Tensor, known: Tensor | None) -> None:
+        self._logits.copy_(logits)
+        if self._known is not None and known is not None:
+            self._known.copy_(known)
+
+    def _forward(self, plan: Plan) -> tuple[Tensor, Tensor]:
+        solution = forward_pass(plan, self._logits, to_signs(self._logits, self._known))
+        return solution.outputs.to(self._logits.dtype), is_bad(self._logits, self._known).any()
+
+    def _backward(self, plan: Plan) -> Tensor:
+        signs = to_signs(self._logits, self._known)
+        outputs = self._outputs_in.to(torch.int8)
+        unknown = torch.zeros_like(signs[:, 0], dtype=torch.bool)  # who is capturable always knows
+        return backward_pass(plan, self._logits, signs, outputs, unknown, self._grad)
+
+
+@final
+class Graphs:
+    """The captured passes of a layer, by shape; made once a shape has come up a few times."""
+
+    def __init__(self) -> None:
+        self._calls: Counter[_Key] = Counter()
+        self._captured: dict[_Key, CapturedPasses] = {}
+
+    def find(self, plan: Plan, logits: Tensor, known: Tensor | None) -> CapturedPasses | None:
+        """The captured passes for such a batch, or None if it is to go step by step."""
+        rules = {plan.forward, plan.backward}
+        if not (logits.is_cuda and len(logits) and plan.solver.capturable and rules <= _RULES):
+            return None
+        key = (logits.shape, logits.dtype, logits.device, known is not None)
+        if key not in self._captured:
+            self._calls[key] += 1
+            full = len(self._captured) >= _MOST_GRAPHS
+            if full or self._calls[key] <= _EAGER_CALLS:
+                return None
+            self._captured[key] = CapturedPasses(plan, logits, known)
+        return self._captured[key]

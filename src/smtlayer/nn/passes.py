@@ -1,0 +1,94 @@
+"""This file holds the two passes of the layer: what happens to a batch going forward and back."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from smtlayer.errors import SolverUnknownError
+from smtlayer.nn.gradient import Scale, row_scale, surrogate_gradient, wanted_outputs
+from smtlayer.nn.rules import BlameRule, ForwardRule, Question, Weights, confidence
+from smtlayer.nn.stats import Stats
+from smtlayer.solvers import Solution, Solver, Status
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """All that decides how one call of a layer answers."""
+
+    solver: Solver
+    forward: ForwardRule
+    backward: BlameRule
+    weights: Weights
+    scale: Scale
+    raise_unknown: bool
+    stats: Stats
+
+
+def forward_pass(plan: Plan, logits: Tensor, signs: Tensor) -> Solution:
+    """The forward rule's answer, counted."""
+    with _at_work(plan, signs.device):
+        solution = plan.forward(plan.solver, signs, lambda: confidence(logits, signs, plan.weights))
+    plan.stats.add({status.name.lower(): solution.status == status for status in Status})
+    _check_known(plan, solution.status == Status.UNKNOWN)
+    return solution
+
+
+def backward_pass(
+    plan: Plan, logits: Tensor, signs: Tensor, outputs: Tensor, unknown: Tensor, grad: Tensor
+) -> Tensor:
+    """Wanted outputs, then the blame rule, then the surrogate gradient, counted.
+
+    Args:
+        plan: Solver and rules.
+        logits: (B, n).
+        signs: (B, n) int8, as they went forward.
+        outputs: (B, m) int8, as they came out.
+        unknown: Rows on which the solver gave up going forward, (B,) bool.
+        grad: The gradient of the loss in the outputs, (B, m).
+    """
+    real = torch.promote_types(logits.dtype, torch.float32)
+    wanted = wanted_outputs(grad)
+    opinion = wanted != 0
+    silent = ~opinion.any(-1)
+    idle = silent | unknown
+    asked = (opinion & (wanted != outputs)).any(-1) & ~idle
+    settled = ~(asked | idle)
+    weights = confidence(logits, signs, plan.weights)
+    question = Question(logits.to(real), signs, weights, wanted, settled, asked)
+    with _at_work(plan, signs.device):
+        blame = plan.backward(plan.solver, question)
+    plan.stats.add({
+        "settled": settled, "asked": asked, "silent": silent,
+        "contradicted": blame.contradicted, "undecided": blame.unknown,
+    })  # fmt: skip
+    _check_known(plan, blame.unknown)
+    scale = row_scale(grad.to(real), signs.shape[-1], plan.scale)
+    pull = surrogate_gradient(question.logits, blame.targets, blame.pushed, scale)
+    return pull.to(logits.dtype)
+
+
+def is_bad(logits: Tensor, known: Tensor | None) -> Tensor:
+    """Which of the logits that count are NaN or infinite: (B, n) bool."""
+    bad = ~logits.isfinite()
+    return bad if known is None else bad & known
+
+
+@contextmanager
+def _at_work(plan: Plan, device: torch.device) -> Iterator[None]:
+    """Times the solver, and keeps autocast out of it: its sums of signs must be exact."""
+    with plan.stats.clock(), torch.autocast(device.type, enabled=False):
+        yield
+
+
+def _check_known(plan: Plan, unknown: Tensor) -> None:
+    """Raises if the solver gave up on a row and the user wants to hear of it."""
+    if not plan.raise_unknown or plan.solver.limit_ms is None or not unknown.any():
+        return
+    raise SolverUnknownError(
+        f"{plan.solver.name} gave up on {int(unknown.sum())} of {len(unknown)} rows (first: "
+        f"row {int(unknown.nonzero()[0])}) after {plan.solver.limit_ms} ms. "
+        f'Raise timeout_ms, or pass on_unknown="zero".'
+    )
