@@ -40,6 +40,7 @@ class Changed:
     change: Change
     limit_ms: int | None = 25
     deterministic: bool = True
+    capturable: bool = False
     name: str = "Changed"
 
     @property

@@ -225,6 +225,13 @@ def test_an_overflow_is_not_hidden_from_a_gradient_scaler():
     assert torch.equal(overflown, start)
 
 
+@pytest.mark.parametrize("backward", BACKWARD)
+def test_a_loss_that_is_no_number_gives_a_gradient_that_is_none(backward):
+    slope = torch.tensor([[1.0], [float("nan")]])
+    gradient = input_gradient(SMTLayer(xor(), backward=backward), random_logits(2, 2), slope)
+    assert gradient.isnan().any(-1).tolist() == [False, True]
+
+
 def test_one_step_down_on_a_row_with_one_fault_gives_the_wanted_output():
     theory = addition()
     layer = SMTLayer(theory)

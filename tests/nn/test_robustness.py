@@ -146,6 +146,10 @@ class Surrounded(nn.Module):
         return self.after(torch.tanh(self.layer(self.before(features).sin())))
 
 
+# Dynamo looks at .grad of what crosses a graph break, whatever breaks the graph.
+breaks_the_graph = pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor:UserWarning")
+
+
 def learn(network, features, label):
     network.zero_grad()
     outputs = network(features)
@@ -165,6 +169,7 @@ def check_compiled(backend, compiler):
     assert all(g.any() for g in gradients)
 
 
+@breaks_the_graph
 @pytest.mark.parametrize("backend", TWO, ids=by_name)
 @pytest.mark.parametrize("compiler", ["eager", "aot_eager"])
 def test_a_compiled_network_learns_the_same(compiler, backend):
@@ -172,12 +177,14 @@ def test_a_compiled_network_learns_the_same(compiler, backend):
 
 
 @pytest.mark.slow
+@breaks_the_graph
 @pytest.mark.skipif(not shutil.which("g++"), reason="needs a C++ compiler")
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
 def test_a_network_compiled_to_machine_code_learns_the_same():
     check_compiled(Table(), "inductor")
 
 
+@breaks_the_graph
 def test_what_surrounds_the_layer_is_compiled():
     graphs = []
 

@@ -1,6 +1,6 @@
 """Every backend obeys the laws."""
 
-from smtlayer import Auto, Enumerate, Table, Z3
+from smtlayer import Z3, Auto, Enumerate, Table
 from smtlayer.testing import SolverConformance
 
 

@@ -17,7 +17,7 @@ from smtlayer.training import History, RunRecord, TrainOptions, train
 
 train_app = typer.Typer(help="Train a task with the layer, and beside it a conventional network.")
 # What a first try on a laptop takes: few rows, small batches.
-_SAMPLE = {"rows": 8_000, "batch_size": 32, "epochs": 5}
+_SAMPLE = {"rows": 8_000, "batch_size": 16, "epochs": 5}
 _FULL = {"rows": 60_000, "batch_size": 128, "epochs": 5}
 
 
@@ -109,10 +109,13 @@ def _show(console: Console, task: Task, histories: dict[str, History]) -> None:
             _percent(solver / seconds) if solver else "-",
         )
     console.print(table)
+    smt, dense = (histories[name].scores for name in ("SMTLayer", "conventional"))
     console.print(
-        "Training showed few combinations of digits and only their sums. The formula carries what "
-        "the network reads over to combinations it never saw; a conventional network cannot.",
-        width=100,
+        f"On combinations that training never showed, the network with the formula is right in "
+        f"{_percent(smt['unseen_accuracy'])} of rows, the conventional one in "
+        f"{_percent(dense['unseen_accuracy'])}. Nobody told it what the symbols look like: it "
+        f"reads {_percent(smt['representation'])} of them right.",
+        width=min(console.width, 100),
     )
 
 

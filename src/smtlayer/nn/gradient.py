@@ -52,4 +52,5 @@ def surrogate_gradient(logits: Tensor, targets: Tensor, pushed: Tensor, scale: T
         pushed: Which inputs are pushed at all, (B, n) bool.
         scale: (B, 1).
     """
-    return torch.where(pushed, (torch.sigmoid(logits) - targets) * scale, 0)
+    # scaled last, so that a scale of NaN shows even where nothing is pushed
+    return torch.where(pushed, torch.sigmoid(logits) - targets, 0) * scale

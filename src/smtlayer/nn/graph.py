@@ -1,8 +1,8 @@
 """This file replays the passes of a layer as CUDA graphs.
 
-A pass over a table is some sixty tiny kernels. Launching each costs a GPU's host more than the whole
-step of a small network; a captured graph launches all of them at once. Only what never looks at a
-value on the host can be captured: a solver that is `capturable`, with the rules below.
+A pass over a table is some sixty tiny kernels. Launching each costs a GPU's host more than the
+whole step of a small network; a captured graph launches all of them at once. Only what never looks
+at a value on the host can be captured: a solver that is `capturable`, with the rules below.
 """
 
 from collections import Counter

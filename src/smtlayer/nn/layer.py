@@ -51,8 +51,8 @@ class SMTLayer(nn.Module):
             the paper.
         scale: How strongly a row is pushed: `"gradient"` by its incoming gradient, `"batch"` by
             1/(B n) as in the paper, whatever the loss.
-        cuda_graphs: Whether to replay the layer's kernels on a GPU as graphs, where that is possible
-            (`Table` with the default training rules): many small launches become one.
+        cuda_graphs: Whether to replay the layer's kernels on a GPU as graphs, where that is
+            possible (`Table` with the default training rules): many small launches become one.
         on_unknown: `"zero"` for zero outputs and no gradient where the solver gives up on a row;
             `"raise"` for an error.
 

@@ -61,11 +61,8 @@ class BlameRule(Protocol):
 
 def blame_core(solver: Solver, question: Question) -> Blame:
     """Blames the inputs of a minimal unsat core against the wanted outputs; leaves the others."""
-    rows = _asked_rows(question)
-    asked = question.asked[rows, None]
-    core = solver.core(
-        question.signs[rows] * asked, question.weights[rows], question.wanted[rows] * asked
-    )
+    rows, signs, weights, wanted = _asked_rows(question)
+    core = solver.core(signs, weights, wanted)
     blamed = torch.zeros_like(question.signs, dtype=torch.bool)
     blamed[rows] = core.inputs
     status = _all_rows(core.status, rows, question)
@@ -79,9 +76,8 @@ def blame_core(solver: Solver, question: Question) -> Blame:
 
 def blame_repair(solver: Solver, question: Question) -> Blame:
     """Blames the inputs that the cheapest repair overrules; holds the others where they are."""
-    rows = _asked_rows(question)
-    signs = question.signs[rows]
-    solution = solver.maximize(signs, question.weights[rows], question.wanted[rows])
+    rows, signs, weights, wanted = _asked_rows(question)
+    solution = solver.maximize(signs, weights, wanted)
     targets = question.signs.clone()
     targets[rows] = torch.where(signs == 0, 0, solution.inputs)
     status = _all_rows(solution.status, rows, question)
@@ -117,11 +113,20 @@ def _kept(question: Question) -> Tensor:
     return question.settled[:, None] & (question.signs != 0)
 
 
-def _asked_rows(question: Question) -> Tensor | slice:
-    """The rows to ask about; all of them in a graph, whose shapes are fixed."""
+def _asked_rows(question: Question) -> tuple[Tensor | slice, Tensor, Tensor, Tensor]:
+    """The rows to ask about, with their signs, weights and wanted outputs.
+
+    All rows in a graph, whose shapes are fixed: nothing is asked about those that are settled.
+    """
+    parts = (question.signs, question.weights, question.wanted)
     if question.asked.is_cuda and torch.cuda.is_current_stream_capturing():
-        return slice(None)
-    return question.asked.nonzero().squeeze(-1)
+        asked = question.asked[:, None]
+        return slice(None), question.signs * asked, question.weights, question.wanted * asked
+    rows = question.asked.nonzero().squeeze(-1)
+    if len(rows) == len(question.asked):
+        return slice(None), *parts
+    signs, weights, wanted = (part.index_select(0, rows) for part in parts)
+    return rows, signs, weights, wanted
 
 
 def _all_rows(status: Tensor, rows: Tensor | slice, question: Question) -> Tensor:

@@ -61,7 +61,7 @@ def draw_examples(path: Path, layer: SMTLayer, logits: Tensor, batch: Batch, tit
 
 
 def _picture(axis: Any, image: Tensor) -> None:
-    axis.imshow(image.cpu(), cmap="gray_r", vmin=0, vmax=1)
+    axis.imshow(image.cpu().numpy(), cmap="gray_r", vmin=0, vmax=1)
     axis.set_xticks([])
     axis.set_yticks([])
     for side in axis.spines.values():

@@ -37,7 +37,7 @@ class LabelCounts:
 
 @dataclass(frozen=True, slots=True)
 class TheoryReport:
-    """What `Theory.check` found; None stands for a question that was not answered in time."""
+    """What `Theory.check` found; None stands for a question that found no answer in time."""
 
     theory: Theory
     satisfiable: bool | None
@@ -45,7 +45,8 @@ class TheoryReport:
     functional: bool | None  # whether the inputs determine the outputs
     total: bool | None  # whether every value of the inputs has a model
     n_models: int  # over inputs and outputs
-    n_models_exact: bool  # if not, there are more
+    n_models_exact: bool  # if not, there are more, or the rest could not be found
+    max_models: int  # models were counted up to this number
     inputs_per_label: LabelCounts | None
     backend: Backend  # that `Auto` would choose
     backend_reason: str
@@ -66,16 +67,27 @@ class TheoryReport:
             ("outputs", _say(self.functional, "determined by the inputs",
                              "not determined by the inputs: some inputs allow several")),
             ("inputs", _say(self.total, "every one has a model", "some have no model")),
-            ("models", f"{'' if self.n_models_exact else 'more than '}{self.n_models:,}"),
+            ("models", self._models()),
             ("inputs per label", self._labels()),
             ("convergence", _say(self.converges,
                                  "each label fits exactly one input (Theorem 1 holds)",
-                                 "labels fit several inputs: blame may go to the wrong one")),
+                                 self._shortcut())),
             ("backend", f"{self.backend!r}, because {self.backend_reason}"),
         ]  # fmt: skip
         if self.satisfiable is False:
             rows = rows[: 1 + len(self.conflict)]
         return "\n".join([repr(self.theory), *(f"  {name:<17} {text}" for name, text in rows)])
+
+    def _models(self) -> str:
+        if self.n_models_exact:
+            return f"{self.n_models:,}"
+        beyond = self.n_models == self.max_models
+        return f"{'more than' if beyond else 'not all found: at least'} {self.n_models:,}"
+
+    def _shortcut(self) -> str:
+        if self.functional is False:
+            return "inputs allow several labels (Theorem 1 does not hold)"
+        return "labels fit several inputs: blame may go to the wrong one"
 
     def _labels(self) -> str:
         counts = self.inputs_per_label
@@ -102,6 +114,7 @@ def check_theory(
         total=_total(theory, models, timeout_s),
         n_models=len(models),
         n_models_exact=models.complete,
+        max_models=max_models,
         inputs_per_label=_label_counts(models) if models.complete and len(models) else None,
         backend=choice.backend,
         backend_reason=choice.reason,
@@ -193,7 +206,7 @@ def _answer(solver: Any, timeout_s: float, *assumptions: Any) -> bool | None:
 
 
 def _say(answer: bool | None, yes: str, no: str) -> str:
-    return "not answered in time" if answer is None else yes if answer else no
+    return "not answered" if answer is None else yes if answer else no
 
 
 def _describe(part: Conflict) -> str:

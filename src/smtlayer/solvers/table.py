@@ -3,8 +3,8 @@
 Few columns: a table with an entry for each partial assignment to them says which model fits it
 first, so `solve` is one look-up and `core` one a deletion.
 
-More columns: every question is a few tensor operations over rows and models. What a row overrules in
-a model is a matrix product; so is the place of the least confident disagreement:
+More columns: every question is a few tensor operations over rows and models. What a row overrules
+in a model is a matrix product; so is the place of the least confident disagreement:
 
 A model disagrees with a row on some columns. Rank columns from the least confident (0) to the most.
 Deleting inputs from the most confident down, the first that must stay is the largest rank that is
@@ -98,15 +98,17 @@ class _Tensors:
 class _Lookup:
     """What is known of each partial assignment, as a number in base 3 (digit = sign + 1)."""
 
-    first: Tensor  # (3 ** (n + m),) int32: the first model that agrees with it, or K
+    first: Tensor  # (3 ** (n + m),) int64: the first model that agrees with it, or K
     possible: Tensor  # the same as bool: whether there is one
     place: Tensor  # (n + m,) float32: what a sign counts in the number
+    free: float  # the number in which every column is free
 
     def index(self, inputs: Tensor, outputs: Tensor | None = None) -> Tensor:
         """The number of each row's assignment; without outputs they are free."""
         n = inputs.shape[-1]
-        index = (inputs.float() + 1) @ self.place[:n]
-        index += self.place[n:].sum() if outputs is None else (outputs.float() + 1) @ self.place[n:]
+        index = inputs.float() @ self.place[:n] + self.free
+        if outputs is not None:
+            index += outputs.float() @ self.place[n:]
         return index.long()
 
 
@@ -126,19 +128,20 @@ class TableSolver:
     def __init__(self, theory: Theory, models: Models) -> None:
         self.theory = theory
         self._models = models
+        self._step = max(1, _CELLS // max(1, len(models)))  # rows at once
         self._devices: dict[torch.device, _Tensors] = {}
 
     def solve(self, inputs: Tensor) -> Solution:
         """A model that agrees with every observed input."""
         table = self._on(inputs.device)
         if table.lookup is not None:
-            index = table.lookup.first[table.lookup.index(inputs)].long()
+            index = table.lookup.first.index_select(0, table.lookup.index(inputs))
         else:
             index = torch.cat([
                 _first_true(_agrees(inputs[rows], table.input_signs))
                 for rows in self._chunks(len(inputs))
             ])  # fmt: skip
-        return self._solution(table, index, torch.zeros_like(index, dtype=torch.float64))
+        return self._solution(table, index, torch.zeros((), dtype=torch.float64))
 
     def maximize(self, inputs: Tensor, weights: Tensor, outputs: Tensor | None = None) -> Solution:
         """A model with the wanted outputs that overrules inputs of the least total weight."""
@@ -159,6 +162,8 @@ class TableSolver:
         if not len(self._models):
             nobody = torch.zeros_like(inputs, dtype=torch.bool)
             return Core(torch.full_like(inputs[:, 0], Status.UNSAT), nobody)
+        if len(inputs) <= self._step:
+            return self._core(inputs, weights, outputs)
         parts = [
             self._core(inputs[rows], weights[rows], outputs[rows])
             for rows in self._chunks(len(inputs))
@@ -172,7 +177,7 @@ class TableSolver:
         deletions = weights.argsort(dim=-1, descending=True, stable=True)  # (b, n) columns
         if table.lookup is not None:
             satisfiable, blamed = _core_by_lookup(inputs, deletions, outputs, table.lookup)
-            return Core(torch.where(satisfiable, Status.SAT, Status.UNSAT).to(torch.int8), blamed)
+            return Core(satisfiable.to(torch.int8), blamed)
         order = deletions.flip(-1)  # by rank
         rank = torch.empty_like(order).scatter_(
             -1, order, torch.arange(order.shape[-1], device=order.device).expand_as(order)
@@ -180,21 +185,20 @@ class TableSolver:
         wanted = _agrees(outputs, table.output_signs)
         search = _core_in_a_word if order.shape[-1] <= _WORD else _core_by_columns
         satisfiable, blamed = search(inputs, order, rank, wanted, table)
-        return Core(torch.where(satisfiable, Status.SAT, Status.UNSAT).to(torch.int8), blamed)
+        return Core(satisfiable.to(torch.int8), blamed)
 
     def _solution(self, table: _Tensors, index: Tensor, cost: Tensor) -> Solution:
         found = index < len(self._models)
         return Solution(
             found.to(torch.int8),
-            table.inputs[index],
-            table.outputs[index],
+            table.inputs.index_select(0, index),
+            table.outputs.index_select(0, index),
             torch.where(found, cost, torch.inf),
         )
 
     def _chunks(self, rows: int) -> Iterator[slice]:
-        step = max(1, _CELLS // max(1, len(self._models)))
-        for start in range(0, max(rows, 1), step):
-            yield slice(start, start + step)
+        for start in range(0, max(rows, 1), self._step):
+            yield slice(start, start + self._step)
 
     def _on(self, device: torch.device) -> _Tensors:
         if device not in self._devices:
@@ -243,13 +247,13 @@ def _core_by_lookup(
 ) -> tuple[Tensor, Tensor]:
     """Whether each row is satisfiable, and its core: deletion as the laws state it."""
     index = lookup.index(inputs, outputs)
-    satisfiable = lookup.possible[index]
+    satisfiable = lookup.possible.index_select(0, index)
     # Freeing a column takes its sign out of the number.
     steps = (inputs * lookup.place[: inputs.shape[-1]]).long().gather(-1, deletions)
     needed = []
     for step in steps.unbind(-1):
         without = index - step
-        needed.append(lookup.possible[without])
+        needed.append(lookup.possible.index_select(0, without))
         index = torch.where(needed[-1], index, without)
     kept = torch.stack(needed, dim=-1) & ~satisfiable[:, None]
     return satisfiable, torch.zeros_like(kept).scatter_(-1, deletions, kept)
@@ -318,4 +322,4 @@ def _partial_lookup(models: Models, device: torch.device) -> _Lookup:
         false, free, true = first.unbind(axis)
         free.copy_(torch.minimum(false, true))
     flat = first.view(-1).to(device)
-    return _Lookup(flat, flat < count, place.to(device, torch.float32))
+    return _Lookup(flat.long(), flat < count, place.to(device, torch.float32), float(place.sum()))

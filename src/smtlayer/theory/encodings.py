@@ -278,11 +278,17 @@ def encoding_of(request: Any, role: str) -> Encoding:
 
 def _one_hot_encoding(symbol: Any, values: Sequence[Any]) -> OneHotEncoding:
     terms = tuple(_z3_value(symbol, value) for value in values)
-    if len({python_value(term) for term in terms}) < len(terms):
-        raise TheoryError(f"one_hot: the values of {_name(symbol)!r} repeat. Give each value once.")
+    known = [python_value(term) for term in terms]
+    for value in known:
+        if known.count(value) > 1:
+            raise TheoryError(
+                f"one_hot: symbol {_name(symbol)!r} has the value {value!r} more than once. "
+                f"Give each value once."
+            )
     if len(terms) < 2:
         raise TheoryError(
-            f"one_hot: symbol {_name(symbol)!r} needs at least two values. Got {len(terms)}."
+            f"one_hot: symbol {_name(symbol)!r} needs at least two values. Got {len(terms)}. "
+            f"Say what it always is with a constraint."
         )
     return OneHotEncoding(symbol, terms)
 
@@ -291,8 +297,12 @@ def _z3_value(symbol: Any, value: Any) -> Any:
     """A Python or z3 value, or an enumeration member's name, as a value of the symbol's sort."""
     sort = symbol.sort()
     wrong = TheoryError(
-        f"one_hot: {value!r} is not a value of {_name(symbol)!r}, whose sort is {sort}."
+        f"one_hot: {value!r} is not a value of {_name(symbol)!r}, whose sort is {sort}. "
+        f"Give values of that sort."
     )
+    value = value.item() if isinstance(value, np.generic) else value
+    literal = isinstance(value, int) or (isinstance(value, str) and z3.is_string(symbol))
+    given = value
     try:
         if isinstance(value, str) and sort.kind() == z3.Z3_DATATYPE_SORT:
             members = {sort.constructor(i).name(): i for i in range(sort.num_constructors())}
@@ -302,14 +312,10 @@ def _z3_value(symbol: Any, value: Any) -> Any:
             value = z3.StringVal(value.replace("\\u", "\\u{5c}u"), symbol.ctx)
         if isinstance(value, Fraction):
             value = z3.Q(value.numerator, value.denominator, symbol.ctx)
-        if isinstance(value, np.generic):
-            value = value.item()
         term = z3.simplify(sides(symbol == value)[1])
     except (z3.Z3Exception, KeyError, AttributeError) as error:
         raise wrong from error
-    if term.sort() != sort or not _is_value(term):
-        raise wrong
-    if isinstance(value, int) and python_value(term) != value:
+    if term.sort() != sort or not _is_value(term) or (literal and python_value(term) != given):
         raise wrong
     return term
 

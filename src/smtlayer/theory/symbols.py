@@ -32,7 +32,7 @@ def free_symbols(formulas: Iterable[Any]) -> dict[str, Any]:
 
 
 def _check_name(name: str) -> None:
-    if not name or "|" in name or "\\" in name:
+    if name == "<null>" or "|" in name or "\\" in name:  # the first is z3's word for no name
         raise TheoryError(
             f"Theory: the name {name!r} cannot be written in SMT-LIB 2. "
             f"Choose one that is not empty and has no '|' and no '\\'."

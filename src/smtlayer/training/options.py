@@ -13,7 +13,8 @@ class TrainOptions:
     batch_size: int = 128
     optimizer: Literal["adam", "sgd"] = "adam"
     lr: float = 1e-3
-    warmup: float = 0.2  # share of the steps over which the learning rate rises
+    warmup: float = 0.05  # share of the steps over which the learning rate rises
+    decay: float = 0.4  # share of the steps at the end over which it falls, as a cosine
     clip: float = 0.1  # norm that gradients are clipped to
     test_rows: int = 10_000
     seed: int = 0

@@ -147,9 +147,11 @@ def _optimizer(model: Model, options: TrainOptions) -> torch.optim.Optimizer:
 
 
 def _rate(step: int, options: TrainOptions) -> float:
-    """Warm-up, then cosine."""
+    """Warm-up, a plateau, then a cosine down to zero.
+
+    The plateau matters: a symbol that is still misread when the rate falls stays misread.
+    """
     total = options.epochs * options.steps
-    warm = max(1, int(options.warmup * total))
-    if step < warm:
-        return (step + 1) / warm
-    return 0.5 * (1 + math.cos(math.pi * (step - warm) / max(1, total - warm)))
+    rise, fall = max(1.0, options.warmup * total), max(1.0, options.decay * total)
+    left = (total - step) / fall
+    return min(1.0, (step + 1) / rise) * 0.5 * (1 - math.cos(math.pi * min(1.0, left)))

@@ -1,0 +1,78 @@
+import json
+import subprocess
+import sys
+
+import pytest
+from typer.testing import CliRunner
+
+from smtlayer import __version__
+from smtlayer.cli import app
+
+run = CliRunner().invoke
+
+
+def test_help_names_every_command():
+    answer = run(app, ["--help"])
+    assert answer.exit_code == 0
+    for command in ("train", "bench"):
+        assert command in answer.output
+
+
+def test_version():
+    assert run(app, ["--version"]).output == f"smtlayer {__version__}\n"
+
+
+def test_train_lists_its_tasks():
+    answer = run(app, ["train", "--help"])
+    assert answer.exit_code == 0
+    assert "mnist-addition" in answer.output
+
+
+def test_a_small_training_shows_both_networks_and_writes_record_and_picture(tmp_path):
+    answer = run(app, [
+        "train", "mnist-addition", "--data", "sample", "--rows", "64", "--batch-size", "16",
+        "--epochs", "1", "--out", str(tmp_path / "run"),
+    ])  # fmt: skip
+    assert answer.exit_code == 0, answer.output
+    for text in ("SMTLayer", "conventional", "combinations", "a sample of 5,000 MNIST images"):
+        assert text in answer.output
+    record = json.loads((tmp_path / "run" / "record.json").read_text())
+    assert record["task"] == "mnist-addition"
+    assert set(record["methods"]) == {"smtlayer", "conventional"}
+    assert "representation" not in record["methods"]["conventional"]["scores"]
+    picture = (tmp_path / "run" / "examples.png").read_bytes()
+    assert picture.startswith(b"\x89PNG")
+    assert len(picture) > 20_000
+
+
+def command_line(*arguments, **environment):
+    import os
+
+    return subprocess.run(
+        [sys.executable, "-m", "smtlayer", *arguments], capture_output=True, text=True, check=False,
+        timeout=120, env=os.environ | environment,
+    )  # fmt: skip
+
+
+def test_an_error_of_the_library_is_one_line_and_exit_code_one(tmp_path):
+    done = command_line("train", "mnist-addition", "--data", "mnist", "--data-dir", str(tmp_path))
+    assert done.returncode == 1
+    assert done.stderr.startswith("smtlayer: MNIST is needed")
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_missing_package_names_the_extra(tmp_path):
+    (tmp_path / "typer.py").write_text("raise ImportError('no typer here', name='typer')")
+    done = command_line("--help", PYTHONPATH=str(tmp_path))
+    assert done.returncode == 1
+    assert done.stderr == (
+        "The command line needs the typer package. Install it with: pip install smtlayer[tasks]\n"
+    )
+
+
+@pytest.mark.slow
+def test_bench_prints_ratios_for_people_and_machines():
+    lines = run(app, ["bench", "--json", "--repeats", "3", "--device", "cpu"]).stdout.splitlines()
+    ratios = [json.loads(line) for line in lines if line.startswith("{")]
+    assert [ratio["name"] for ratio in ratios] == ["layer against z3", "training step"]
+    assert "x faster" in run(app, ["bench", "--repeats", "1", "--device", "cpu"]).stdout

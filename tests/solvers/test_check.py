@@ -1,0 +1,226 @@
+"""`Theory.check` tells what there is to know before training, and says so when it does not know."""
+
+import random
+import time
+
+import pytest
+import z3
+
+from smtlayer import Z3, Auto, Table, Theory, one_hot
+from smtlayer.solvers.check import Conflict, LabelCounts, conflict_of
+from smtlayer.testing import THEORIES
+from smtlayer.testing.theories import addition
+
+a, b, c, y, z = z3.Bools("a b c y z")
+x = z3.Int("x")
+
+
+def factoring(bits=128):
+    """The factors of a product of two primes: easy to state."""
+    p, q = z3.BitVecs("p q", bits)
+    product = z3.BitVecVal((2**64 - 59) * (2**64 - 83), 2 * bits)
+    wide = [z3.ZeroExt(bits, factor) for factor in (p, q)]
+    return Theory([wide[0] * wide[1] == product, z3.ULE(p, q), p != 1], inputs=[p], outputs=[q])
+
+
+def fermat():
+    """A theory without a model, as nobody but Wiles can tell."""
+    cubes = [n * n * n for n in z3.Ints("k m n")]
+    return Theory([cubes[0] + cubes[1] == cubes[2], *(n > 0 for n in cubes), y == a], [a], [y])
+
+
+def undecided():
+    """A theory that z3 says at once it cannot decide."""
+    r = z3.Real("r")
+    return Theory([r**r == 2, r > 1, y == a], inputs=[a], outputs=[y])
+
+
+def test_addition_is_functional_and_total_with_labels_that_fit_several_inputs():
+    report = addition(4).check()
+    assert report.satisfiable is True
+    assert report.conflict == ()
+    assert report.functional is True
+    assert report.total is True
+    assert (report.n_models, report.n_models_exact) == (256, True)
+    assert report.inputs_per_label == LabelCounts(labels=31, least=1, mean=256 / 31, most=16)
+    assert report.converges is False
+
+
+def test_the_report_prints_one_line_a_finding():
+    assert str(addition(4).check()).splitlines() == [
+        "Theory(1 constraint, inputs=[a, b], outputs=[total])",
+        "  satisfiable       yes",
+        "  outputs           determined by the inputs",
+        "  inputs            every one has a model",
+        "  models            256",
+        "  inputs per label  1 to 16, mean 8.3, over 31 labels",
+        "  convergence       labels fit several inputs: blame may go to the wrong one",
+        "  backend           Table(max_models=20000, timeout_s=10.0), because it has 256 models "
+        "over its inputs and outputs, few enough to list",
+    ]
+
+
+def test_unique_labels_converge():
+    report = THEORIES["unique_labels"]().check()
+    assert report.inputs_per_label == LabelCounts(labels=8, least=1, mean=1.0, most=1)
+    assert report.converges is True
+    assert "each label fits exactly one input (Theorem 1 holds)" in str(report)
+
+
+def test_outputs_that_the_inputs_leave_open_are_not_functional():
+    report = THEORIES["free_outputs"]().check()
+    assert report.functional is False
+    assert report.total is False
+    assert report.converges is False
+    assert "  outputs           not determined by the inputs: some inputs allow several" in str(
+        report
+    )
+    assert "  inputs            some have no model" in str(report)
+
+
+def test_an_input_with_several_labels_does_not_converge_though_each_label_fits_one_input():
+    report = Theory([z3.Implies(a, y == b), a == z], inputs=[a, b], outputs=[y, z, b]).check()
+    assert report.functional is False
+    assert report.inputs_per_label.most == 1
+    assert report.converges is False
+    assert "  convergence       inputs allow several labels (Theorem 1 does not hold)" in str(
+        report
+    )
+
+
+def test_total_counts_the_values_of_one_hot_inputs():
+    theory = Theory(y == z3.Or(x > 1, a), inputs=[one_hot(x, [1, 2, 3]), a], outputs=[y])
+    assert theory.check().total is True
+    fewer = Theory([y == (x > 1), x != 2], inputs=[one_hot(x, [1, 2, 3])], outputs=[y])
+    assert fewer.check().total is False
+
+
+def test_a_conflict_is_told_by_index_and_text():
+    report = Theory(
+        [c == z3.Or(a, b), z3.Implies(a, b), y, z3.And(a, z3.Not(b)), x > 3], [a, b], [c]
+    ).check()
+    assert report.satisfiable is False
+    assert report.conflict == (Conflict(1, "Implies(a, b)"), Conflict(3, "And(a, Not(b))"))
+    assert (report.n_models, report.n_models_exact) == (0, True)
+    assert report.inputs_per_label is None
+    assert str(report).splitlines() == [
+        "Theory(5 constraints, inputs=[a, b], outputs=[c])",
+        "  satisfiable       no: it has no model at all",
+        "                    constraint 1: Implies(a, b)",
+        "                    constraint 3: And(a, Not(b))",
+    ]
+
+
+def test_what_one_hot_adds_can_take_part_in_a_conflict():
+    report = Theory([y == a, x > 7], inputs=[a, one_hot(x, [1, 2])], outputs=[y]).check()
+    assert report.conflict == (Conflict(1, "x > 7"), Conflict(None, "Or(1 == x, 2 == x)"))
+    assert "                    one_hot: Or(1 == x, 2 == x)" in str(report).splitlines()
+
+
+def test_a_conflict_of_one_constraint_is_found_alone():
+    assert conflict_of(Theory([y == a, False, b], [a, b], [y])) == (Conflict(1, "False"),)
+    assert conflict_of(Theory([y == a], [a], [y])) == ()
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_conflict_is_minimal(seed):
+    draw = random.Random(seed)
+    symbols = [z3.Bool(f"x{i}") for i in range(7)]
+    clauses = [
+        z3.Or([draw.choice([s, z3.Not(s)]) for s in draw.sample(symbols, 3)]) for _ in range(60)
+    ]
+    indices = [p.index for p in conflict_of(Theory(clauses, symbols[:3], symbols[3:]))]
+    assert _satisfiable(clauses, indices) is False
+    assert all(_satisfiable(clauses, [j for j in indices if j != i]) for i in indices)
+
+
+def _satisfiable(clauses, indices):
+    solver = z3.Solver()
+    solver.add(*(clauses[i] for i in indices))
+    return solver.check() == z3.sat
+
+
+def test_models_beyond_the_limit_are_more_than_it():
+    report = addition(4).check(max_models=10)
+    assert (report.n_models, report.n_models_exact) == (10, False)
+    assert report.inputs_per_label is None
+    assert report.converges is None
+    lines = str(report).splitlines()
+    assert "  models            more than 10" in lines
+    assert "  inputs per label  not counted: the models were not all listed" in lines
+    assert "  convergence       not answered" in lines
+    assert addition(4).check(max_models=256).n_models_exact is True
+    assert addition(4).check(max_models=255).n_models_exact is False
+
+
+@pytest.mark.parametrize("name", [n for n in THEORIES if n not in ("functions", "xor")])
+def test_questions_about_a_long_list_are_answered_without_it(name):
+    theory = THEORIES[name]()
+    listed, asked = theory.check(), theory.check(max_models=1)
+    assert not asked.n_models_exact
+    assert asked.satisfiable is True
+    assert asked.functional == listed.functional
+    assert asked.total in (listed.total, None)
+
+
+def test_functional_and_total_are_proved_without_the_list():
+    report = addition(8).check(max_models=5)
+    assert (report.functional, report.total) == (True, True)
+    partial = Theory([y == z3.Xor(a, b), z3.Not(z3.And(a, b))], [a, b], [y]).check(max_models=1)
+    assert (partial.functional, partial.total) == (True, False)
+    hot = Theory(y == (x > 1), [one_hot(x, [1, 2, 3])], [y]).check(max_models=1)
+    assert (hot.functional, hot.total) == (True, True)
+
+
+def test_questions_that_copies_of_a_function_would_need_stay_open():
+    report = THEORIES["functions"]().check(max_models=1)
+    assert report.satisfiable is True
+    assert (report.functional, report.total, report.converges) == (None, None, None)
+    assert "  outputs           not answered" in str(report).splitlines()
+    assert "  inputs            not answered" in str(report).splitlines()
+
+
+def test_the_time_limit_holds_for_every_question():
+    theory, start = factoring(), time.monotonic()
+    report = theory.check(timeout_s=0.3)
+    assert time.monotonic() - start < 5 * 0.3 + 5  # five questions; and a slow machine
+    assert report.satisfiable is None
+    assert report.functional is None
+    assert (report.n_models, report.n_models_exact) == (0, False)
+    assert report.backend == Z3()
+    assert report.backend_reason == "its models cannot be listed: ran out of time after 0.3 s"
+
+
+def test_models_that_were_not_found_are_not_claimed():
+    report = fermat().check(timeout_s=0.2)
+    assert report.satisfiable is None
+    assert "  models            not all found: at least 0" in str(report).splitlines()
+
+
+def test_a_theory_that_z3_cannot_decide_is_reported_so():
+    report = undecided().check(timeout_s=1)
+    assert report.satisfiable is None
+    assert (report.n_models, report.n_models_exact) == (0, False)
+    assert report.backend_reason.startswith("its models cannot be listed: z3 answers unknown (inc")
+
+
+@pytest.mark.parametrize(
+    ("max_models", "backend", "reason"),
+    [
+        (256, Table(256, 2.0), "it has 256 models over its inputs and outputs, few enough to list"),
+        (255, Z3(), "it has more than 255 models over its inputs and outputs, too many to list"),
+    ],
+)
+def test_the_report_holds_what_auto_chooses_and_why(max_models, backend, reason):
+    report = addition(4).check(max_models=max_models, timeout_s=2.0)
+    assert report.backend == backend
+    assert report.backend_reason == reason
+    choice = Auto(max_models=max_models, timeout_s=2.0).choose(addition(4))
+    assert (choice.backend, choice.reason) == (report.backend, report.backend_reason)
+
+
+def test_a_single_model_is_not_called_models():
+    theory = Theory(z3.And(a, y), inputs=[a], outputs=[y])
+    assert theory.check().backend_reason == (
+        "it has 1 model over its inputs and outputs, few enough to list"
+    )

@@ -1,0 +1,215 @@
+"""The list of all models: exact, bounded, and never a loop over rows."""
+
+import random
+import subprocess
+import sys
+import textwrap
+import time
+from fractions import Fraction
+
+import pytest
+import torch
+import z3
+
+from helpers import all_equal
+from smtlayer import Z3, Status, Table, Theory, TooManyModelsError
+from smtlayer.solvers.exact import first_minimum
+from smtlayer.testing.theories import addition
+
+# columns: look-up, one word of float32, one of float64, several words
+WIDTHS = [4, 11, 18, 30, 52, 53, 70, 110]
+
+
+def code(inputs: int, outputs: int = 2, words: int = 24, seed: int = 0) -> Theory:
+    """Some random words over the inputs, each with a random output: few models, many columns."""
+    draw = random.Random(seed)
+    x, y = z3.BitVec("x", inputs), z3.BitVec("y", outputs)
+    pairs = {(draw.getrandbits(inputs), draw.getrandbits(outputs)) for _ in range(words)}
+    return Theory(z3.Or([z3.And(x == a, y == b) for a, b in sorted(pairs)]), [x], [y])
+
+
+def questions(theory: Theory, rows: int, seed: int = 0):
+    """Words of the code with some errors and some unknown columns; weights with ties."""
+    generator = torch.Generator().manual_seed(seed)
+    n, m = theory.n_inputs, theory.n_outputs
+    models = Table().compile(theory)._models
+    words = models.inputs[torch.randint(len(models), (rows,), generator=generator)]
+    wrong = torch.rand(rows, n, generator=generator) < 0.1
+    free = torch.rand(rows, n, generator=generator) < 0.2
+    free[::2] = False
+    inputs = torch.where(wrong, -words, words).masked_fill(free, 0)
+    weights = torch.randint(1, 40, (rows, n), generator=generator).double()
+    outputs = torch.randint(-1, 2, (rows, m), generator=generator).to(torch.int8)
+    return inputs, weights, outputs
+
+
+@pytest.mark.parametrize("inputs", WIDTHS)
+def test_any_number_of_columns_gets_the_answers_of_z3(inputs):
+    theory = code(inputs)
+    table, smt = Table().compile(theory), Z3().compile(theory)
+    asked, weights, wanted = questions(theory, 10)
+    ours, theirs = table.core(asked, weights, wanted), smt.core(asked, weights, wanted)
+    assert torch.equal(ours.status, theirs.status)
+    assert torch.equal(ours.inputs, theirs.inputs)
+    assert ours.inputs.any()
+    assert torch.equal(table.solve(asked).status, smt.solve(asked).status)
+    for outputs in (None, wanted):
+        ours, theirs = (s.maximize(asked, weights, outputs) for s in (table, smt))
+        assert torch.equal(ours.status, theirs.status)
+        assert torch.equal(ours.cost, theirs.cost)
+
+
+@pytest.mark.parametrize("inputs", [4, 18, 53])
+def test_solve_takes_the_first_model_and_maximize_the_first_of_the_best(inputs):
+    theory = code(inputs, outputs=1, words=60)
+    solver = Table().compile(theory)
+    free = torch.zeros(1, inputs, dtype=torch.int8)
+    first = solver._models.inputs[:1]
+    assert first.tolist() == [min(solver._models.inputs.tolist())]
+    assert torch.equal(solver.solve(free).inputs, first)
+    assert torch.equal(solver.maximize(free, torch.ones(1, inputs)).inputs, first)
+
+
+@pytest.mark.parametrize("inputs", [4, 18, 53])
+def test_an_empty_batch_is_answered_with_nothing(inputs):
+    solver = Table().compile(code(inputs))
+    nothing, weights = torch.zeros(0, inputs, dtype=torch.int8), torch.zeros(0, inputs)
+    wanted = torch.zeros(0, 2, dtype=torch.int8)
+    for answer in (
+        solver.solve(nothing),
+        solver.maximize(nothing, weights),
+        solver.maximize(nothing, weights, wanted),
+    ):
+        assert (answer.status.shape, answer.inputs.shape) == ((0,), (0, inputs))
+        assert (answer.outputs.shape, answer.cost.shape) == ((0, 2), (0,))
+    core = solver.core(nothing, weights, wanted)
+    assert (core.status.shape, core.inputs.shape) == ((0,), (0, inputs))
+
+
+@pytest.mark.parametrize("inputs", [2, 16])
+def test_a_theory_without_a_model_is_unsat_whatever_is_asked(inputs):
+    theory = all_equal(inputs)
+    theory = Theory([*theory.constraints, theory.inputs[0] != theory.outputs[0]],
+                    theory.inputs, theory.outputs)  # fmt: skip
+    solver = Table().compile(theory)
+    asked, weights = torch.ones(3, inputs, dtype=torch.int8), torch.ones(3, inputs)
+    wanted = torch.zeros(3, 1, dtype=torch.int8)
+    assert solver.solve(asked).status.tolist() == [Status.UNSAT] * 3
+    assert solver.maximize(asked, weights).status.tolist() == [Status.UNSAT] * 3
+    core = solver.core(asked, weights, wanted)
+    assert core.status.tolist() == [Status.UNSAT] * 3
+    assert not core.inputs.any()
+
+
+def test_too_many_models_are_refused_with_what_to_do():
+    message = (
+        r"^Table: this theory has more than max_models=15 models over its 7 inputs and outputs\. "
+        r"Use Z3\(\) instead, or raise max_models\.$"
+    )
+    with pytest.raises(TooManyModelsError, match=message):
+        Table(max_models=15).compile(addition())
+    assert len(Table(max_models=16).compile(addition())._models) == 16
+
+
+def test_a_list_that_takes_too_long_is_refused_with_what_to_do():
+    a = z3.BitVec("a", 40)
+    y = z3.Bool("y")
+    theory = Theory(y == (z3.URem(a, 7) == 3), inputs=[a], outputs=[y])
+    message = (
+        r"^Table: listing the models of this theory stopped at \d+: ran out of time after 0\.2 s\. "
+        r"Use Z3\(\) instead, or raise timeout_s\.$"
+    )
+    start = time.monotonic()
+    with pytest.raises(TooManyModelsError, match=message):
+        Table(max_models=10**7, timeout_s=0.2).compile(theory)
+    assert time.monotonic() - start < 3
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_the_first_minimum_is_exact_over_many_orders_of_magnitude(seed):
+    draw = random.Random(seed)
+    columns, candidates, rows = draw.randint(1, 6), draw.randint(1, 12), 6
+    spread = draw.choice([0, 17, 40, 150])
+    sizes = [10.0 ** draw.randint(-spread, spread) * draw.choice([1, 3, draw.random()])
+             for _ in range(3)]  # fmt: skip
+    weights = [[draw.choice([0.0, *sizes]) for _ in range(columns)] for _ in range(rows)]
+    members = [[draw.randint(0, 1) for _ in range(candidates)] for _ in range(columns)]
+    allowed = [[draw.random() < 0.8 for _ in range(candidates)] for _ in range(rows)]
+    index, cost = first_minimum(
+        torch.tensor(weights, dtype=torch.float64),
+        torch.tensor(members, dtype=torch.float64),
+        torch.tensor(allowed),
+    )
+    for row in range(rows):
+        sums = {
+            k: sum((Fraction(weights[row][c]) * members[c][k] for c in range(columns)), Fraction(0))
+            for k in range(candidates)
+            if allowed[row][k]
+        }
+        best = min(sums, key=lambda k: (sums[k], k), default=candidates)
+        assert index[row] == best
+        expected = float(sums[best]) if sums else float("inf")
+        assert cost[row].item() == pytest.approx(expected, rel=1e-12, abs=0.0)
+
+
+def test_many_ties_are_compared_a_few_rows_at_a_time():
+    weights = torch.tensor([1.0, 1e-20, 1e-21, 1.0], dtype=torch.float64).repeat(200, 1)
+    weights[::2, 1:3] = weights[::2, 1:3].flip(-1)
+    members = torch.tensor([[1, 1, 0], [1, 0, 1], [0, 1, 1], [0, 0, 1]]).double()
+    index, _ = first_minimum(weights, members, torch.ones(1, 3, dtype=torch.bool))
+    assert index[1::2].tolist() == [1] * 100
+    assert index[::2].tolist() == [0] * 100
+
+
+MEMORY = """
+    import resource
+    import torch, z3
+    from smtlayer import Theory
+    from smtlayer.solvers.models import Models
+    from smtlayer.solvers.table import TableSolver
+
+    x, y = z3.BitVec("x", 40), z3.BitVec("y", 6)
+    theory = Theory(y == z3.Extract(5, 0, x), inputs=[x], outputs=[y])
+    torch.manual_seed(0)
+    signs = torch.randint(0, 2, (20_000, 40), dtype=torch.int8) * 2 - 1
+    solver = TableSolver(theory, Models(signs, signs[:, -6:].contiguous(), True, ""))
+    rows = torch.randint(0, 2, (1024, 40), dtype=torch.int8) * 2 - 1
+    weights, wanted = torch.rand(1024, 40), signs[:1024, -6:]
+
+    def ask(count):
+        solver.solve(rows[:count])
+        solver.maximize(rows[:count], weights[:count], wanted[:count])
+        solver.core(rows[:count], weights[:count], wanted[:count])
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+    before = ask(1)
+    print((ask(1024) - before) // 1024)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="ru_maxrss in kilobytes")
+def test_memory_is_bounded_for_many_rows_and_many_models():
+    command = [sys.executable, "-c", textwrap.dedent(MEMORY)]
+    megabytes = int(subprocess.run(command, capture_output=True, check=True, text=True).stdout)
+    assert megabytes < 250  # one whole comparison of rows and models alone takes 160
+
+
+@pytest.mark.parametrize("inputs", [8, 18, 60])
+@pytest.mark.parametrize("question", ["solve", "maximize", "core"])
+def test_rows_are_answered_together(question, inputs):
+    theory = code(inputs)
+    solver = Table().compile(theory)
+
+    def seconds(rows):
+        asked, weights, wanted = questions(theory, rows)
+        arguments = {"solve": (asked,)}.get(question, (asked, weights, wanted))
+        ask = getattr(solver, question)
+        return min(_timed(ask, arguments) for _ in range(5))
+
+    assert seconds(4096) < 4096 * seconds(1) / 20
+
+
+def _timed(ask, arguments) -> float:
+    start = time.perf_counter()
+    ask(*arguments)
+    return time.perf_counter() - start

@@ -1,0 +1,237 @@
+"""Values become signs and signs become values again, one at a time and in arrays."""
+
+from fractions import Fraction
+from functools import cache
+
+import numpy as np
+import pytest
+import torch
+import z3
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from smtlayer import Theory, one_hot
+from smtlayer.theory import OneHot, to_signs
+
+tried = settings(deadline=None, max_examples=50)
+y = z3.Bool("y")
+
+
+def over(*requests):
+    """A theory with these inputs, which are its outputs too."""
+    symbols = [r.symbol if isinstance(r, OneHot) else r for r in requests]
+    return Theory([symbol == symbol for symbol in symbols], requests, requests)
+
+
+@cache
+def addition():
+    a, b = z3.BitVecs("a b", 4)
+    total = z3.BitVec("total", 5)
+    return Theory(total == z3.ZeroExt(1, a) + z3.ZeroExt(1, b), inputs=[a, b], outputs=[total])
+
+
+@cache
+def bits(width):
+    return over(z3.BitVec("v", width))
+
+
+@cache
+def planets():
+    return z3.EnumSort("Planet", ["mars", "venus", "earth", "saturn"])
+
+
+def widths_and_values(most):
+    return st.integers(1, most).flatmap(
+        lambda width: st.tuples(st.just(width), st.lists(st.integers(0, 2**width - 1)))
+    )
+
+
+@tried
+@given(widths_and_values(70))
+def test_bit_vectors_of_any_width_come_back_from_their_signs(case):
+    width, values = case
+    theory = bits(width)
+    signs = theory.encode(v=np.array(values, dtype=object))
+    assert signs.shape == (len(values), width)
+    assert signs.dtype == torch.int8
+    assert theory.decode(signs)["v"].tolist() == values
+    for value, row in zip(values, signs, strict=True):
+        assert "".join("1" if sign > 0 else "0" for sign in row) == f"{value:0{width}b}"
+        assert theory.decode(row) == {"v": value}
+        assert torch.equal(theory.encode(v=value), row)
+
+
+@tried
+@given(widths_and_values(63))
+def test_plain_integer_arrays_encode_like_python_integers(case):
+    width, values = case
+    expected = bits(width).encode(v=np.array(values, dtype=object))
+    assert torch.equal(bits(width).encode(v=np.array(values, dtype=np.int64)), expected)
+    assert torch.equal(bits(width).encode(v=np.array(values, dtype=np.uint64)), expected)
+    assert torch.equal(bits(width).encode(v=torch.tensor(values, dtype=torch.int64)), expected)
+
+
+# The end of z3's alphabet; and numpy takes the null character for the end of a string.
+CHARACTERS = st.characters(min_codepoint=1, max_codepoint=0x2FFFF)
+ONE_HOT = {
+    "int": (lambda: z3.Int("s"), st.integers(-(2**80), 2**80)),
+    "bit-vector": (lambda: z3.BitVec("s", 8), st.integers(0, 255)),
+    "real": (lambda: z3.Real("s"), st.fractions() | st.integers()),
+    "string": (lambda: z3.String("s"), st.text(CHARACTERS)),
+    "enumeration": (
+        lambda: z3.Const("s", planets()[0]),
+        st.sampled_from(["mars", "venus", "earth", "saturn"]),
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", ONE_HOT)
+@tried
+@given(data=st.data())
+def test_one_hot_values_come_back_from_their_signs(kind, data):
+    make, strategy = ONE_HOT[kind]
+    values = data.draw(st.lists(strategy, min_size=2, max_size=4, unique=True))
+    theory = over(one_hot(make(), values))
+    for i, value in enumerate(values):
+        signs = theory.encode(s=value)
+        assert signs.tolist() == [1 if j == i else -1 for j in range(len(values))]
+        assert theory.decode(signs) == {"s": value}
+    column = np.empty(len(values), dtype=object)
+    column[:] = values
+    assert theory.decode(theory.encode(s=column))["s"].tolist() == values
+
+
+def test_decoded_numbers_of_one_row_are_python_values():
+    x, v = z3.Int("x"), z3.BitVec("v", 3)
+    values = over(y, v, one_hot(x, [4, 5])).decode(torch.tensor([1, -1, 1, -1, -1, 1]))
+    assert values == {"y": True, "v": 2, "x": 5}
+    assert [type(value) for value in values.values()] == [bool, int, int]
+
+
+def test_decoded_batches_are_arrays_of_the_natural_type():
+    x, v, s = z3.Int("x"), z3.BitVec("v", 3), z3.String("s")
+    theory = over(y, v, one_hot(x, [4, 5]), one_hot(s, ["a", "b"]))
+    rows = theory.encode(y=[True, False], v=[7, 0], x=[4, 5], s=["b", "a"])
+    values = theory.decode(rows)
+    assert [values[name].dtype for name in "yvxs"] == [bool, np.int64, np.int64, object]
+    assert values["s"].tolist() == ["b", "a"]
+
+
+def test_z3_values_encode_like_python_ones():
+    x, v, s, r = z3.Int("x"), z3.BitVec("v", 3), z3.String("s"), z3.Real("r")
+    planet = z3.Const("planet", planets()[0])
+    theory = over(
+        y, v, one_hot(x, [4, 5]), one_hot(s, ["a", "b"]), one_hot(r, [1, 2]),
+        one_hot(planet, ["mars", "venus"]),
+    )  # fmt: skip
+    python = theory.encode(y=True, v=6, x=5, s="b", r=2, planet="mars")
+    given = theory.encode(
+        y=z3.BoolVal(True), v=z3.BitVecVal(6, 3), x=z3.IntVal(5), s=z3.StringVal("b"),
+        r=z3.RealVal(2), planet=planets()[1][0],
+    )  # fmt: skip
+    assert torch.equal(given, python)
+    assert (python != 0).all()
+
+
+def test_a_decimal_number_is_what_it_says():
+    theory = over(one_hot(z3.Real("r"), [0.1, "1/3", 2]))
+    assert theory.decode(theory.encode(r=0.1)) == {"r": Fraction(1, 10)}
+    assert theory.decode(theory.encode(r=[Fraction(1, 3), 2]))["r"].tolist() == [Fraction(1, 3), 2]
+
+
+def test_a_backslash_in_a_string_is_a_backslash():
+    values = ["\\u{41}", "A", "\\", "\\u0041", '"']
+    theory = over(one_hot(z3.String("s"), values))
+    assert theory.input_names == tuple(f"s={value}" for value in values)
+    assert theory.decode(theory.encode(s=values))["s"].tolist() == values
+
+
+def test_whole_floats_are_whole_numbers():
+    assert torch.equal(addition().encode(a=3.0, b=4), addition().encode(a=3, b=4))
+    floats = torch.tensor([3.0, 15.0])
+    assert torch.equal(addition().encode(a=floats), addition().encode(a=[3, 15]))
+
+
+def test_zeros_and_ones_are_truth_values():
+    theory = over(y)
+    for values in ([0, 1], [False, True], torch.tensor([0.0, 1.0]), np.array([0, 1], np.uint8)):
+        assert theory.encode(y=values).tolist() == [[-1], [1]]
+
+
+def test_names_that_are_not_given_are_free():
+    assert addition().encode(b=1).tolist() == [0, 0, 0, 0, -1, -1, -1, 1]
+    assert addition().encode().tolist() == [0] * 8
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "shape"),
+    [
+        (3, [1, 2], (2,)),
+        ([[1], [2]], [3, 4, 5], (2, 3)),
+        (np.arange(6).reshape(2, 3), 7, (2, 3)),
+        (torch.arange(4), torch.arange(4).reshape(4, 1), (4, 4)),
+        ([], 1, (0,)),
+    ],
+)
+def test_arrays_of_values_broadcast(a, b, shape):
+    signs = addition().encode(a=a, b=b)
+    assert signs.shape == (*shape, 8)
+    values = addition().decode_inputs(signs)
+    np.testing.assert_array_equal(values["a"], np.broadcast_to(np.asarray(a), shape))
+    np.testing.assert_array_equal(values["b"], np.broadcast_to(np.asarray(b), shape))
+
+
+def test_outputs_encode_by_their_own_names():
+    assert addition().encode_outputs(total=[19, 0]).tolist() == [[1, -1, -1, 1, 1], [-1] * 5]
+    assert addition().encode_outputs().tolist() == [0] * 5
+
+
+def test_a_row_without_a_model_decodes_to_none():
+    x, w, s = z3.Int("x"), z3.BitVec("w", 70), z3.String("s")
+    requests = [y, z3.BitVec("v", 3), w, one_hot(x, [4, 5]), one_hot(s, ["a", "b"])]
+    theory = over(*requests)
+    nothing = torch.zeros(theory.n_outputs)
+    assert theory.decode(nothing) == dict.fromkeys(["y", "v", "w", "x", "s"])
+    something = theory.encode(y=True, v=1, w=2**69, x=4, s="b")
+    values = theory.decode(torch.stack([something.float(), nothing]))
+    assert {name: array.tolist() for name, array in values.items()} == {
+        "y": [True, None], "v": [1, None], "w": [2**69, None], "x": [4, None], "s": ["b", None],
+    }  # fmt: skip
+    assert all(array.dtype == object for array in values.values())
+
+
+def test_a_partly_known_number_decodes_to_none_alone():
+    signs = addition().encode(a=3, b=5)
+    signs[1] = 0
+    assert addition().decode_inputs(signs) == {"a": None, "b": 5}
+
+
+@pytest.mark.parametrize("signs", [[-1, -1, -1], [1, 1, -1], [1, 1, 1], [1, -1, 0], [0, 0, 0]])
+def test_what_is_not_one_hot_decodes_to_none(signs):
+    theory = over(one_hot(z3.Int("x"), [4, 5, 6]), y)
+    assert theory.decode_inputs(torch.tensor([*signs, 1])) == {"x": None, "y": True}
+
+
+def test_any_leading_shape_decodes():
+    rows = addition().encode_outputs(total=np.arange(24).reshape(2, 3, 4))
+    assert addition().decode(rows)["total"].tolist() == np.arange(24).reshape(2, 3, 4).tolist()
+    assert addition().decode(torch.zeros(0, 5))["total"].shape == (0,)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float64, torch.int8])
+def test_logits_of_any_type_decode_by_their_sign(dtype):
+    logits = torch.tensor([[3, -2, 7, -1, 5]]).to(dtype)
+    assert addition().decode(logits)["total"].tolist() == [0b10101]
+
+
+def test_the_smallest_logit_still_has_a_sign():
+    logits = torch.tensor([1e-300, -1e-300], dtype=torch.float64, requires_grad=True)
+    assert over(y, z3.Bool("z")).decode_inputs(logits) == {"y": True, "z": False}
+
+
+def test_to_signs_takes_zero_for_false_and_unknown_for_free():
+    logits = torch.tensor([[2.0, 0.0, -1.0, 5.0]])
+    known = torch.tensor([[True, True, True, False]])
+    assert to_signs(logits).tolist() == [[1, -1, -1, 1]]
+    assert to_signs(logits, known).tolist() == [[1, -1, -1, 0]]
+    assert to_signs(logits, known).dtype == torch.int8
