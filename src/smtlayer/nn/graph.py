@@ -5,6 +5,7 @@ whole step of a small network; a captured graph launches all of them at once. On
 at a value on the host can be captured: a solver that is `capturable`, with the rules below.
 """
 
+import warnings
 from collections import Counter
 from typing import final
 
@@ -84,9 +85,12 @@ class Graphs:
     def __init__(self) -> None:
         self._calls: Counter[_Key] = Counter()
         self._captured: dict[_Key, CapturedPasses] = {}
+        self._given_up = False
 
     def find(self, plan: Plan, logits: Tensor, known: Tensor | None) -> CapturedPasses | None:
         """The captured passes for such a batch, or None if it is to go step by step."""
+        if self._given_up:
+            return None
         rules = {plan.forward, plan.backward}
         if not (logits.is_cuda and len(logits) and plan.solver.capturable and rules <= _RULES):
             return None
@@ -96,5 +100,16 @@ class Graphs:
             full = len(self._captured) >= _MOST_GRAPHS
             if full or self._calls[key] <= _EAGER_CALLS:
                 return None
+            self._capture(key, plan, logits, known)
+        return self._captured.get(key)
+
+    def _capture(self, key: _Key, plan: Plan, logits: Tensor, known: Tensor | None) -> None:
+        try:
             self._captured[key] = CapturedPasses(plan, logits, known)
-        return self._captured[key]
+        except RuntimeError as error:
+            self._given_up = True
+            warnings.warn(
+                f"SMTLayer goes on without CUDA graphs, more slowly: {error}. "
+                f"Pass cuda_graphs=False to do without from the start.",
+                stacklevel=2,
+            )

@@ -15,10 +15,11 @@ import z3
 from smtlayer.errors import SMTLayerError
 from smtlayer.theory import Theory
 
-# `blast_distinct`: a Distinct that reaches bit-blast whole would be left over as an atom.
+# `blast_distinct`: a Distinct that reaches bit-blast whole would be left over as an atom, and so
+# would a weighted sum without `pb.solver`.
 _PIPELINE = (
-    "simplify", "dt2bv", "card2bv", ("simplify", {"blast_distinct": True}), "bit-blast",
-    "tseitin-cnf",
+    "simplify", "dt2bv", ("card2bv", {"pb.solver": "circuit"}),
+    ("simplify", {"blast_distinct": True}), "bit-blast", "tseitin-cnf",
 )  # fmt: skip
 
 

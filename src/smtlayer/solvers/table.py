@@ -141,7 +141,7 @@ class TableSolver:
                 _first_true(_agrees(inputs[rows], table.input_signs))
                 for rows in self._chunks(len(inputs))
             ])  # fmt: skip
-        return self._solution(table, index, torch.zeros((), dtype=torch.float64))
+        return self._solution(table, index, index.new_zeros((), dtype=torch.float64))
 
     def maximize(self, inputs: Tensor, weights: Tensor, outputs: Tensor | None = None) -> Solution:
         """A model with the wanted outputs that overrules inputs of the least total weight."""

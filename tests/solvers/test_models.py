@@ -1,0 +1,298 @@
+"""Listing models: by clauses or by z3 the list is the same, and a list cut short says why."""
+
+import itertools
+import time
+from functools import cache
+
+import pytest
+import torch
+import z3
+
+from smtlayer import Theory, one_hot
+from smtlayer.solvers import models as listing
+from smtlayer.solvers.cnf import NotFiniteError, to_cnf
+from smtlayer.solvers.enumerate import Enumerate
+from smtlayer.solvers.models import _by_clauses, _by_z3, list_models
+from smtlayer.testing import THEORIES, random_theory
+
+a, b, c, y = z3.Bools("a b c y")
+v, w, u = z3.BitVecs("v w u", 3)
+x = z3.Int("x")
+MINUTE = 60.0
+RANDOM = {f"random{seed}": lambda s=seed: random_theory(s) for seed in range(30)}
+
+
+def by_clauses(theory):
+    return sorted(_by_clauses(to_cnf(theory), time.monotonic() + MINUTE))
+
+
+def by_z3(theory):
+    return sorted(_by_z3(theory, time.monotonic() + MINUTE))
+
+
+def rows(models):
+    return torch.cat([models.inputs, models.outputs], dim=1).tolist()
+
+
+@cache  # z3 refuses to declare a sort twice
+def days(count):
+    return z3.EnumSort(f"Day{count}", [f"day{i}" for i in range(count)])
+
+
+def calendar(count):
+    """Two different days, a third between them that is neither input nor output."""
+    sort, members = days(count)
+    first, second, hidden = z3.Consts("first second hidden", sort)
+    rule = [
+        z3.Distinct(first, second, hidden),
+        z3.Implies(first == members[0], hidden == members[1]),
+    ]
+    return Theory(rule, [one_hot(first, members)], [one_hot(second, members[1:])])
+
+
+def calendar_rule(count):
+    def holds(first, second):
+        hidden = [1] if first == 0 else range(count)
+        return second > 0 and any(len({first, second, day}) == 3 for day in hidden)
+
+    return holds
+
+
+# What a theory says, and the same in Python.
+HAND_MADE = {
+    "multiply": (lambda: Theory(u == v * w, [v, w], [u]), lambda v, w, u: u == v * w % 8),
+    "divide": (
+        lambda: Theory(u == z3.UDiv(v, w), [v, w], [u]),
+        lambda v, w, u: u == (v // w if w else 7),
+    ),
+    "remainder": (
+        lambda: Theory(u == z3.URem(v, w), [v, w], [u]),
+        lambda v, w, u: u == (v % w if w else v),
+    ),
+    "shift left": (lambda: Theory(u == v << w, [v, w], [u]), lambda v, w, u: u == (v << w) % 8),
+    "shift right": (
+        lambda: Theory(u == z3.LShR(v, w), [v, w], [u]),
+        lambda v, w, u: u == v >> w,
+    ),
+    "if": (
+        lambda: Theory(u == z3.If(a, v, w + 1), [a, v, w], [u]),
+        lambda a, v, w, u: u == (v if a else (w + 1) % 8),
+    ),
+    "compare": (
+        lambda: Theory([y == z3.ULT(v, w), a == (v < w)], [v, w], [y, a]),
+        lambda v, w, y, a: y == (v < w) and a == ((v ^ 4) < (w ^ 4)),
+    ),
+    "distinct": (
+        lambda: Theory([z3.Distinct(v, w, u), z3.ULT(v, 4)], [v, w], [u]),
+        lambda v, w, u: len({v, w, u}) == 3 and v < 4,
+    ),
+    "distinct bools": (
+        lambda: Theory(z3.Distinct(a, b), [a], [b]),
+        lambda a, b: a != b,
+    ),
+    "at most": (
+        lambda: Theory(z3.AtMost(a, b, c, y, 2), [a, b], [c, y]),
+        lambda *bits: sum(bits) <= 2,
+    ),
+    "at least": (
+        lambda: Theory(z3.AtLeast(a, b, c, y, 3), [a, b], [c, y]),
+        lambda *bits: sum(bits) >= 3,
+    ),
+    "weighted": (
+        lambda: Theory(z3.PbEq([(a, 2), (b, 3), (c, 1), (y, 4)], 5), [a, b], [c, y]),
+        lambda a, b, c, y: 2 * a + 3 * b + c + 4 * y == 5,
+    ),
+    "a count of three": (lambda: calendar(3), calendar_rule(3)),
+    "a count of five": (lambda: calendar(5), calendar_rule(5)),
+    "hardly constrained": (
+        lambda: Theory([v == v, z3.Or(a, z3.Not(a)), y == y], [v, a], [y]),
+        lambda v, a, y: True,
+    ),
+    "the same symbol twice": (
+        lambda: Theory(v * v == v, [v], [v]),
+        lambda v, again: v == again and v < 2,
+    ),
+    "contradiction": (lambda: Theory([a, z3.Not(a), y], [a], [y]), lambda a, y: False),
+    "false": (lambda: Theory([y == a, False], [a], [y]), lambda a, y: False),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", HAND_MADE)
+def test_finite_theories_have_the_models_that_python_says(name):
+    build, holds = HAND_MADE[name]
+    theory = build()
+    models = list_models(theory, max_models=10_000, timeout_s=MINUTE)
+    expected = set()
+    encodings = (*theory._inputs, *theory._outputs)
+    for values in itertools.product(*(range(_size(e)) for e in encodings)):
+        if holds(*values):
+            expected.add(values)
+    assert models.complete
+    assert len(models) == len(expected)
+    assert set(_values(theory, models)) == expected
+
+
+def _size(encoding):
+    """How many values a symbol has; those of the calendar are numbered."""
+    return len(days_of(encoding)) if encoding.domain is not None else 2 ** len(encoding.columns)
+
+
+def days_of(encoding):
+    return days(encoding.symbol.sort().num_constructors())[1]
+
+
+def _values(theory, models):
+    inputs, outputs = theory.decode_inputs(models.inputs), theory.decode(models.outputs)
+    columns = [*inputs.values(), *outputs.values()]
+    for row in zip(*(column.tolist() for column in columns), strict=True):
+        yield tuple(
+            int(value.removeprefix("day")) if type(value) is str else value for value in row
+        )
+
+
+@pytest.mark.parametrize(
+    "name", [*HAND_MADE, *RANDOM, "xor", "addition", "unique_labels", "colours", "free_outputs"]
+)
+def test_clauses_and_z3_list_the_same_models(name):
+    build = HAND_MADE[name][0] if name in HAND_MADE else {**THEORIES, **RANDOM}[name]
+    assert by_clauses(build()) == by_z3(build())
+
+
+@pytest.mark.parametrize("name", [*THEORIES, *RANDOM])
+def test_the_list_holds_every_model_and_nothing_else(name):
+    theory = {**THEORIES, **RANDOM}[name]()
+    models = list_models(theory, max_models=1000, timeout_s=MINUTE)
+    oracle = Enumerate().open(theory)
+    assert rows(models) == sorted([*inputs, *outputs] for inputs, outputs in oracle.models())
+    assert (models.complete, models.reason) == (True, "")
+    assert models.inputs.dtype == models.outputs.dtype == torch.int8
+    assert models.inputs.shape == (len(models), theory.n_inputs)
+    assert models.outputs.shape == (len(models), theory.n_outputs)
+
+
+def sorts():
+    """Terms of sorts that do not come down to bits, whatever surrounds them."""
+    number, real, word = z3.Int("number"), z3.Real("real"), z3.String("word")
+    thing, other = z3.Consts("thing other", z3.DeclareSort("Thing"))
+    bits, truth = z3.BitVecSort(3), z3.BoolSort()
+    f, p = z3.Function("f", bits, bits), z3.Function("p", bits, truth)
+    g, h = z3.Function("g", truth, truth), z3.Function("h", days(3)[0], truth)
+    memory, flags = z3.Array("memory", bits, bits), z3.Array("flags", bits, truth)
+    day, night = z3.Consts("day night", days(3)[0])
+    half = z3.FP("half", z3.Float16())
+    return {
+        "integer": (number > 3, "number"),
+        "real": (real < 3, "real"),
+        "string": (z3.Contains(word, "ab"), "Contains(word"),
+        "quantifier": (z3.Exists([b], z3.Xor(b, c)), "Exists("),
+        "function of bits": (f(v) == f(w), "f("),
+        "predicate of bits": (p(v) == p(w), "p("),
+        "function of truth": (g(b) == g(c), "g("),
+        "predicate of an enumeration": (h(day) == h(night), "h("),
+        "array of bits": (memory[v] == memory[w], "memory["),
+        "array of truth": (flags[v] == flags[w], "flags["),
+        "uninterpreted sort": (thing == other, "thing"),
+        "integer as bits": (z3.Int2BV(number, 3) == v, "int_to_bv(number"),
+        "bits as integer": (z3.BV2Int(v) == number, "BV2Int("),
+        "floating point": (half > 1.0, "half"),
+    }
+
+
+@pytest.mark.parametrize("kind", sorts())
+def test_a_theory_with_a_part_that_is_no_bits_is_refused_with_that_part(kind):
+    part, text = sorts()[kind]
+    theory = Theory([y == z3.Xor(a, part), z3.Or(a, v != w)], inputs=[a], outputs=[y])
+    with pytest.raises(NotFiniteError) as refusal:
+        to_cnf(theory)
+    assert text in str(refusal.value)
+    assert str(refusal.value).endswith("does not come down to bits")
+
+
+@pytest.mark.parametrize("kind", sorts())
+def test_a_part_that_is_no_bits_keeps_its_meaning_in_the_list(kind):
+    # equal arguments, equal results: what a part left behind as an atom would forget
+    part, _ = sorts()[kind]
+    pairs = [(v, w), (b, c), tuple(z3.Consts("day night", days(3)[0]))]
+    rule = [*(one == other for one, other in pairs), a == part, y == z3.substitute(part, *pairs)]
+    models = list_models(Theory(rule, [a], [y]), max_models=10, timeout_s=MINUTE)
+    assert models.complete
+    assert rows(models)
+    assert all(before == after for before, after in rows(models))
+
+
+@pytest.mark.parametrize("name", THEORIES)
+def test_a_theory_is_finite_or_refused(name):
+    finite = name in ("xor", "addition", "unique_labels", "colours", "free_outputs")
+    try:
+        cnf = to_cnf(THEORIES[name]())
+    except NotFiniteError:
+        assert not finite
+    else:
+        assert finite
+        assert cnf.n_columns == THEORIES[name]().n_inputs + THEORIES[name]().n_outputs
+        assert {abs(x) for clause in cnf.clauses for x in clause} <= set(
+            range(1, cnf.n_variables + 1)
+        )
+
+
+@pytest.mark.parametrize("name", ["addition", "integers"])  # by clauses, by z3
+def test_a_list_ends_at_the_limit_and_says_so(name):
+    theory = THEORIES[name]()
+    everything = list_models(theory, max_models=100, timeout_s=MINUTE)
+    count = len(everything)
+    exact = list_models(theory, max_models=count, timeout_s=MINUTE)
+    assert (rows(exact), exact.complete) == (rows(everything), True)
+    cut = list_models(theory, max_models=count - 1, timeout_s=MINUTE)
+    assert (cut.complete, cut.reason) == (False, f"has more than {count - 1} models")
+    assert len(cut) == count - 1
+    assert all(row in rows(everything) for row in rows(cut))
+
+
+def pigeons(holes=12):
+    """One pigeon more than there are holes: few clauses, long search."""
+    home = [[z3.Bool(f"p{i}h{j}") for j in range(holes)] for i in range(holes + 1)]
+    rules = [z3.Or(row) for row in home]
+    for hole in zip(*home, strict=True):
+        rules += [z3.Not(z3.And(pair)) for pair in itertools.combinations(hole, 2)]
+    return Theory(rules, inputs=home[0], outputs=home[1])
+
+
+def factoring(bits=96):
+    p, q = z3.BitVecs("p q", bits)
+    product = z3.ZeroExt(bits, p) * z3.ZeroExt(bits, q)
+    return Theory([product == (2**89 - 1) * (2**61 - 1), p != 1, q != 1], inputs=[p], outputs=[q])
+
+
+def cubes():
+    k, m, n = z3.Ints("k m n")
+    rule = k * k * k + m * m * m == n * n * n
+    return Theory([rule, k > 0, m > 0, n > 0, y == a], inputs=[a], outputs=[y])
+
+
+def free_bits():
+    p, q = z3.BitVecs("p q", 24)
+    return Theory(p != q, inputs=[p], outputs=[q])
+
+
+@pytest.mark.parametrize("build", [pigeons, factoring, cubes, free_bits])
+def test_a_list_ends_with_the_time_and_says_so(build):
+    theory, start = build(), time.monotonic()
+    models = list_models(theory, max_models=10**9, timeout_s=0.5)
+    assert time.monotonic() - start < 0.5 + 3  # and a slow machine
+    assert (models.complete, models.reason) == (False, "ran out of time after 0.5 s")
+    assert (len(models) > 0) == (build is free_bits)
+
+
+def test_a_list_cut_by_time_is_not_remembered():
+    assert list_models(THEORIES["addition"](), max_models=77, timeout_s=0).complete is False
+    assert list_models(THEORIES["addition"](), max_models=77, timeout_s=MINUTE).complete is True
+
+
+def test_a_list_is_remembered_for_theories_built_alike():
+    models = list_models(THEORIES["xor"](), max_models=78, timeout_s=MINUTE)
+    assert list_models(THEORIES["xor"](), max_models=78, timeout_s=0) is models
+    assert list_models(THEORIES["xor"](), max_models=79, timeout_s=MINUTE) is not models
+    for seed in range(20):
+        list_models(random_theory(seed), max_models=1000, timeout_s=MINUTE)
+    assert len(listing._memory) == 16
+    assert list_models(THEORIES["xor"](), max_models=78, timeout_s=MINUTE) is not models
