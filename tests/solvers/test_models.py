@@ -13,6 +13,7 @@ from smtlayer.solvers import models as listing
 from smtlayer.solvers.cnf import NotFiniteError, to_cnf
 from smtlayer.solvers.enumerate import Enumerate
 from smtlayer.solvers.models import _by_clauses, _by_z3, list_models
+from smtlayer.solvers.z3 import ask
 from smtlayer.testing import THEORIES, random_theory
 
 a, b, c, y = z3.Bools("a b c y")
@@ -70,10 +71,7 @@ HAND_MADE = {
         lambda v, w, u: u == (v % w if w else v),
     ),
     "shift left": (lambda: Theory(u == v << w, [v, w], [u]), lambda v, w, u: u == (v << w) % 8),
-    "shift right": (
-        lambda: Theory(u == z3.LShR(v, w), [v, w], [u]),
-        lambda v, w, u: u == v >> w,
-    ),
+    "shift right": (lambda: Theory(u == z3.LShR(v, w), [v, w], [u]), lambda v, w, u: u == v >> w),
     "if": (
         lambda: Theory(u == z3.If(a, v, w + 1), [a, v, w], [u]),
         lambda a, v, w, u: u == (v if a else (w + 1) % 8),
@@ -86,10 +84,7 @@ HAND_MADE = {
         lambda: Theory([z3.Distinct(v, w, u), z3.ULT(v, 4)], [v, w], [u]),
         lambda v, w, u: len({v, w, u}) == 3 and v < 4,
     ),
-    "distinct bools": (
-        lambda: Theory(z3.Distinct(a, b), [a], [b]),
-        lambda a, b: a != b,
-    ),
+    "distinct bools": (lambda: Theory(z3.Distinct(a, b), [a], [b]), lambda a, b: a != b),
     "at most": (
         lambda: Theory(z3.AtMost(a, b, c, y, 2), [a, b], [c, y]),
         lambda *bits: sum(bits) <= 2,
@@ -122,11 +117,8 @@ def test_finite_theories_have_the_models_that_python_says(name):
     build, holds = HAND_MADE[name]
     theory = build()
     models = list_models(theory, max_models=10_000, timeout_s=MINUTE)
-    expected = set()
-    encodings = (*theory._inputs, *theory._outputs)
-    for values in itertools.product(*(range(_size(e)) for e in encodings)):
-        if holds(*values):
-            expected.add(values)
+    ranges = [range(_size(e)) for e in (*theory._inputs, *theory._outputs)]
+    expected = {values for values in itertools.product(*ranges) if holds(*values)}
     assert models.complete
     assert len(models) == len(expected)
     assert set(_values(theory, models)) == expected
@@ -281,6 +273,12 @@ def test_a_list_ends_with_the_time_and_says_so(build):
     assert time.monotonic() - start < 0.5 + 3  # and a slow machine
     assert (models.complete, models.reason) == (False, "ran out of time after 0.5 s")
     assert (len(models) > 0) == (build is free_bits)
+
+
+def test_z3_may_stop_a_little_before_the_time_is_over(monkeypatch):
+    monkeypatch.setattr(listing, "ask", lambda solver, left_ms: ask(solver, left_ms - 1000))
+    with pytest.raises(TimeoutError):
+        next(_by_z3(cubes(), time.monotonic() + 1.2))
 
 
 def test_a_list_cut_by_time_is_not_remembered():

@@ -1,5 +1,7 @@
 """The list of all models: exact, bounded, and never a loop over rows."""
 
+import math
+import os
 import random
 import subprocess
 import sys
@@ -17,51 +19,76 @@ from smtlayer.solvers.exact import first_minimum
 from smtlayer.testing.theories import addition
 
 # columns: look-up, one word of float32, one of float64, several words
-WIDTHS = [4, 11, 18, 30, 52, 53, 70, 110]
+WIDTHS = [4, 8, 18, 30, 52, 53, 70, 110]
 
 
-def code(inputs: int, outputs: int = 2, words: int = 24, seed: int = 0) -> Theory:
-    """Some random words over the inputs, each with a random output: few models, many columns."""
+def code(inputs: int, outputs: int = 5, words: int = 12, seed: int = 0) -> Theory:
+    """Some random words over the inputs, each with a label of its own: few models, many columns."""
     draw = random.Random(seed)
     x, y = z3.BitVec("x", inputs), z3.BitVec("y", outputs)
-    pairs = {(draw.getrandbits(inputs), draw.getrandbits(outputs)) for _ in range(words)}
-    return Theory(z3.Or([z3.And(x == a, y == b) for a, b in sorted(pairs)]), [x], [y])
+    labels = draw.sample(range(2**outputs), words)
+    pairs = [z3.And(x == draw.getrandbits(inputs), y == label) for label in labels]
+    return Theory(z3.Or(pairs), inputs=[x], outputs=[y])
 
 
 def questions(theory: Theory, rows: int, seed: int = 0):
-    """Words of the code with some errors and some unknown columns; weights with ties."""
+    """Words with some errors and some unknown columns; weights with ties; labels, some wrong."""
     generator = torch.Generator().manual_seed(seed)
-    n, m = theory.n_inputs, theory.n_outputs
     models = Table().compile(theory)._models
-    words = models.inputs[torch.randint(len(models), (rows,), generator=generator)]
-    wrong = torch.rand(rows, n, generator=generator) < 0.1
-    free = torch.rand(rows, n, generator=generator) < 0.2
+    shape, picked = (
+        (rows, theory.n_inputs),
+        torch.randint(len(models), (rows,), generator=generator),
+    )
+    wrong = torch.rand(shape, generator=generator) < 0.1
+    free = torch.rand(shape, generator=generator) < 0.2
     free[::2] = False
+    words = models.inputs[picked]
     inputs = torch.where(wrong, -words, words).masked_fill(free, 0)
-    weights = torch.randint(1, 40, (rows, n), generator=generator).double()
-    outputs = torch.randint(-1, 2, (rows, m), generator=generator).to(torch.int8)
-    return inputs, weights, outputs
+    weights = torch.randint(1, 40, shape, generator=generator).double()
+    weights[::3] += 100 * wrong[::3]  # surely wrong
+    labels = models.outputs[picked]
+    noise = torch.randint(-1, 2, labels.shape, generator=generator).to(torch.int8)
+    return inputs, weights, torch.where(torch.arange(rows)[:, None] % 4 < 2, labels, noise)
 
 
 @pytest.mark.parametrize("inputs", WIDTHS)
-def test_any_number_of_columns_gets_the_answers_of_z3(inputs):
+def test_any_number_of_columns_gets_the_cores_of_z3(inputs):
     theory = code(inputs)
     table, smt = Table().compile(theory), Z3().compile(theory)
-    asked, weights, wanted = questions(theory, 10)
+    asked, weights, wanted = questions(theory, 12)
     ours, theirs = table.core(asked, weights, wanted), smt.core(asked, weights, wanted)
     assert torch.equal(ours.status, theirs.status)
     assert torch.equal(ours.inputs, theirs.inputs)
     assert ours.inputs.any()
     assert torch.equal(table.solve(asked).status, smt.solve(asked).status)
-    for outputs in (None, wanted):
-        ours, theirs = (s.maximize(asked, weights, outputs) for s in (table, smt))
-        assert torch.equal(ours.status, theirs.status)
-        assert torch.equal(ours.cost, theirs.cost)
+
+
+@pytest.mark.parametrize("inputs", WIDTHS)
+def test_any_number_of_columns_gets_the_best_model_there_is(inputs):
+    theory = code(inputs)
+    solver = Table().compile(theory)
+    models, labels = solver._models.inputs, solver._models.outputs
+    asked, weights, wanted = questions(theory, 40)
+    best = solver.maximize(asked, weights, wanted)
+    assert set(best.status.tolist()) == {Status.SAT, Status.UNSAT}
+    for row in range(40):
+        costs = {
+            k: weights[row][asked[row] * models[k] < 0].sum().item()
+            for k in range(len(models))
+            if not (wanted[row] * labels[k] < 0).any()
+        }
+        k = min(costs, key=lambda k: (costs[k], k), default=None)
+        if k is None:
+            assert (best.status[row].item(), best.cost[row].item()) == (Status.UNSAT, float("inf"))
+        else:
+            assert torch.equal(best.inputs[row], models[k])
+            assert torch.equal(best.outputs[row], labels[k])
+            assert best.cost[row].item() == costs[k]
 
 
 @pytest.mark.parametrize("inputs", [4, 18, 53])
 def test_solve_takes_the_first_model_and_maximize_the_first_of_the_best(inputs):
-    theory = code(inputs, outputs=1, words=60)
+    theory = code(inputs)
     solver = Table().compile(theory)
     free = torch.zeros(1, inputs, dtype=torch.int8)
     first = solver._models.inputs[:1]
@@ -74,14 +101,14 @@ def test_solve_takes_the_first_model_and_maximize_the_first_of_the_best(inputs):
 def test_an_empty_batch_is_answered_with_nothing(inputs):
     solver = Table().compile(code(inputs))
     nothing, weights = torch.zeros(0, inputs, dtype=torch.int8), torch.zeros(0, inputs)
-    wanted = torch.zeros(0, 2, dtype=torch.int8)
+    wanted = torch.zeros(0, 5, dtype=torch.int8)
     for answer in (
         solver.solve(nothing),
         solver.maximize(nothing, weights),
         solver.maximize(nothing, weights, wanted),
     ):
         assert (answer.status.shape, answer.inputs.shape) == ((0,), (0, inputs))
-        assert (answer.outputs.shape, answer.cost.shape) == ((0, 2), (0,))
+        assert (answer.outputs.shape, answer.cost.shape) == ((0, 5), (0,))
     core = solver.core(nothing, weights, wanted)
     assert (core.status.shape, core.inputs.shape) == ((0,), (0, inputs))
 
@@ -125,11 +152,11 @@ def test_a_list_that_takes_too_long_is_refused_with_what_to_do():
     assert time.monotonic() - start < 3
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", range(40))
 def test_the_first_minimum_is_exact_over_many_orders_of_magnitude(seed):
     draw = random.Random(seed)
     columns, candidates, rows = draw.randint(1, 6), draw.randint(1, 12), 6
-    spread = draw.choice([0, 17, 40, 150])
+    spread = draw.choice([0, 17, 40, 150, 300])
     sizes = [10.0 ** draw.randint(-spread, spread) * draw.choice([1, 3, draw.random()])
              for _ in range(3)]  # fmt: skip
     weights = [[draw.choice([0.0, *sizes]) for _ in range(columns)] for _ in range(rows)]
@@ -152,6 +179,28 @@ def test_the_first_minimum_is_exact_over_many_orders_of_magnitude(seed):
         assert cost[row].item() == pytest.approx(expected, rel=1e-12, abs=0.0)
 
 
+@pytest.mark.parametrize("large", [1e-300, 1.0, 1e30, 1e300])
+def test_the_least_weight_counts_beside_the_largest(large):
+    members = torch.tensor([[1, 1], [1, 0], [0, 1]]).double()
+    for small in (large * 1e-7, large * 1e-17, 1e-300, 5e-324):
+        weights = torch.tensor([[large, 3 * small, 2 * small]], dtype=torch.float64)
+        index, _ = first_minimum(weights, members, torch.ones(1, 2, dtype=torch.bool))
+        assert index.item() == 1
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_sums_that_differ_by_less_than_rounding_are_told_apart(seed):
+    draw = random.Random(seed)
+    scale = draw.choice([1.0, 2.0**-1000, 2.0**-1040, 2.0**900])
+    parts = [draw.random() * scale * 2.0 ** draw.randint(-60, 0) for _ in range(4)]
+    total = math.fsum(parts)
+    for nudged in (total, math.nextafter(total, 0), math.nextafter(total, math.inf)):
+        weights = torch.tensor([[*parts, nudged]], dtype=torch.float64)
+        members = torch.tensor([[1, 0], [1, 0], [1, 0], [1, 0], [0, 1]]).double()
+        index, _ = first_minimum(weights, members, torch.ones(1, 2, dtype=torch.bool))
+        assert index.item() == (sum(map(Fraction, parts)) > Fraction(nudged))
+
+
 def test_many_ties_are_compared_a_few_rows_at_a_time():
     weights = torch.tensor([1.0, 1e-20, 1e-21, 1.0], dtype=torch.float64).repeat(200, 1)
     weights[::2, 1:3] = weights[::2, 1:3].flip(-1)
@@ -168,13 +217,13 @@ MEMORY = """
     from smtlayer.solvers.models import Models
     from smtlayer.solvers.table import TableSolver
 
-    x, y = z3.BitVec("x", 40), z3.BitVec("y", 6)
+    x, y = z3.BitVec("x", 16), z3.BitVec("y", 6)
     theory = Theory(y == z3.Extract(5, 0, x), inputs=[x], outputs=[y])
     torch.manual_seed(0)
-    signs = torch.randint(0, 2, (20_000, 40), dtype=torch.int8) * 2 - 1
+    signs = torch.randint(0, 2, (20_000, 16), dtype=torch.int8) * 2 - 1
     solver = TableSolver(theory, Models(signs, signs[:, -6:].contiguous(), True, ""))
-    rows = torch.randint(0, 2, (1024, 40), dtype=torch.int8) * 2 - 1
-    weights, wanted = torch.rand(1024, 40), signs[:1024, -6:]
+    rows = torch.randint(0, 2, (1024, 16), dtype=torch.int8) * 2 - 1
+    weights, wanted = torch.rand(1024, 16), signs[:1024, -6:]
 
     def ask(count):
         solver.solve(rows[:count])
@@ -190,10 +239,20 @@ MEMORY = """
 @pytest.mark.skipif(sys.platform != "linux", reason="ru_maxrss in kilobytes")
 def test_memory_is_bounded_for_many_rows_and_many_models():
     command = [sys.executable, "-c", textwrap.dedent(MEMORY)]
-    megabytes = int(subprocess.run(command, capture_output=True, check=True, text=True).stdout)
-    assert megabytes < 250  # one whole comparison of rows and models alone takes 160
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    done = subprocess.run(command, capture_output=True, check=True, text=True, env=environment)
+    assert int(done.stdout) < 400  # megabytes; all rows and models at once would take 760
 
 
+@pytest.fixture
+def one_thread():
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)  # threads that wait for a busy machine would be all there is to see
+    yield
+    torch.set_num_threads(threads)
+
+
+@pytest.mark.usefixtures("one_thread")
 @pytest.mark.parametrize("inputs", [8, 18, 60])
 @pytest.mark.parametrize("question", ["solve", "maximize", "core"])
 def test_rows_are_answered_together(question, inputs):
@@ -202,14 +261,13 @@ def test_rows_are_answered_together(question, inputs):
 
     def seconds(rows):
         asked, weights, wanted = questions(theory, rows)
-        arguments = {"solve": (asked,)}.get(question, (asked, weights, wanted))
-        ask = getattr(solver, question)
-        return min(_timed(ask, arguments) for _ in range(5))
+        arguments = (asked,) if question == "solve" else (asked, weights, wanted)
+        return min(timed(getattr(solver, question), arguments) for _ in range(5))
 
-    assert seconds(4096) < 4096 * seconds(1) / 20
+    assert seconds(4096) / 4096 < seconds(1) / 8
 
 
-def _timed(ask, arguments) -> float:
+def timed(ask, arguments):
     start = time.perf_counter()
     ask(*arguments)
     return time.perf_counter() - start

@@ -1,5 +1,6 @@
 """Whatever is wrong with a theory or a value, a message says what was expected and what came."""
 
+import copy
 import re
 
 import numpy as np
@@ -7,7 +8,8 @@ import pytest
 import torch
 import z3
 
-from smtlayer import SMTLayerError, Theory, TheoryError, one_hot
+from smtlayer import SMTLayer, SMTLayerError, Theory, TheoryError, one_hot
+from smtlayer.theory import smtlib
 
 a, b, y = z3.Bools("a b y")
 x, v, s, r = z3.Int("x"), z3.BitVec("v", 4), z3.String("s"), z3.Real("r")
@@ -140,8 +142,22 @@ def test_a_name_that_z3_gives_to_shared_terms_is_refused():
 @pytest.mark.parametrize("name", ["true", "and", "_"])
 def test_a_name_that_cannot_be_read_back_is_refused(name):
     odd = z3.Bool(name)
-    with pytest.raises(TheoryError, match=r"z3 cannot read this formula back .* Rename the symbol"):
-        Theory(y == odd, inputs=[odd], outputs=[y])
+    try:
+        theory = Theory(y == odd, inputs=[odd], outputs=[y])
+    except TheoryError as error:
+        assert "z3 cannot read this formula back" in str(error)
+        assert "Rename the symbol" in str(error)
+    else:  # some versions of z3 quote it; then copies must mean the same
+        copied = copy.deepcopy(theory)
+        assert name in str(copied.constraints[0])
+        assert SMTLayer(copied)(torch.tensor([[1.0], [-1.0]])).tolist() == [[1.0], [-1.0]]
+
+
+def test_a_formula_whose_text_loses_a_symbol_is_refused(monkeypatch):
+    write = smtlib.write
+    monkeypatch.setattr(smtlib, "write", lambda formulas: write([z3.Bool("other")]))
+    with pytest.raises(TheoryError, match=r"Its text loses 'a'. Rename the symbol"):
+        Theory(y == a, inputs=[a], outputs=[y])
 
 
 def test_terms_of_two_contexts_do_not_make_a_theory():

@@ -8,7 +8,9 @@ in float64, and after carrying they compare like the digits of a number.
 import torch
 from torch import Tensor
 
-_DIGIT = 2.0**32
+_BITS = 32
+_DIGIT = 2.0**_BITS
+_LEAST_EXPONENT = -1074  # of a float64 above zero
 _ROWS = 64  # compared at once: each takes a number a digit and candidate
 
 
@@ -54,12 +56,14 @@ def _first(candidates: Tensor, otherwise: Tensor) -> Tensor:
 def _digits(weights: Tensor) -> Tensor:
     """Weights as digits to the base 2**32, most significant first, scaled by row: (d, b, c)."""
     scale = weights.amax(-1, keepdim=True).frexp().exponent
-    rest = torch.ldexp(weights, -scale)  # in [0, 1); exact, being a power of two
-    digits = []
+    rest = torch.ldexp(weights, -scale.clamp(max=0))  # up, never down, where the least would vanish
+    above = (scale.clamp(min=0) - _LEAST_EXPONENT + _BITS - 1) // _BITS  # digits, down to the least
+    place, digits = above * _BITS + _LEAST_EXPONENT, []
     while rest.any():
-        rest = rest * _DIGIT
-        digits.append(rest.floor())
-        rest = rest - digits[-1]
+        place = (place - _BITS).clamp(min=_LEAST_EXPONENT)
+        unit = torch.exp2(place.double())
+        digits.append((rest / unit).floor())  # exact, being a power of two
+        rest = rest - digits[-1] * unit
     return torch.stack(digits)
 
 

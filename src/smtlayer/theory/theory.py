@@ -82,13 +82,17 @@ class Theory:
 
     def _check_text(self) -> None:
         """What cannot be read back must come to light here, not in a copy or a worker."""
+        refusal = (
+            "Theory: z3 cannot read this formula back from SMT-LIB text, the form in which theories "
+            "are copied. {} Rename the symbol, or write that part differently."
+        )
         try:
-            smtlib.parse(self._archive)
+            copied = free_symbols(smtlib.parse(self._archive))
         except TheoryError as error:
-            raise TheoryError(
-                f"Theory: z3 cannot read this formula back from SMT-LIB text, the form in which "
-                f"theories are copied. {error} Rename the symbol, or write that part differently."
-            ) from error
+            raise TheoryError(refusal.format(error)) from error
+        lost = free_symbols(self.formulas).keys() - copied.keys()
+        if lost:
+            raise TheoryError(refusal.format(f"Its text loses {sorted(lost)[0]!r}."))
 
     @classmethod
     def from_smtlib(
