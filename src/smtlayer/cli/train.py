@@ -17,7 +17,7 @@ from smtlayer.training import History, RunRecord, TrainOptions, train
 
 train_app = typer.Typer(help="Train a task with the layer, and beside it a conventional network.")
 # What a first try on a laptop takes: few rows, small batches.
-_SAMPLE = {"rows": 8_000, "batch_size": 16, "epochs": 5}
+_SAMPLE = {"rows": 6_000, "batch_size": 16, "epochs": 5}
 _FULL = {"rows": 60_000, "batch_size": 128, "epochs": 5}
 
 

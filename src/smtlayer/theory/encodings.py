@@ -87,10 +87,6 @@ class Encoding(Protocol):
     def anchors(self) -> tuple[Any, ...]:
         """Equations from which `reader` can rebuild this encoding out of SMT-LIB text."""
 
-    @property
-    def missing(self) -> Any:
-        """An array of the right type, shape (), to start a batch of values from."""
-
     def encode(self, values: NDArray[Any]) -> Signs:
         """Values of shape (...) to signs of shape (..., width)."""
 
@@ -106,7 +102,6 @@ class BoolEncoding:
     """A Boolean symbol is its own column."""
 
     symbol: Any
-    missing = np.zeros((), dtype=bool)
 
     @property
     def columns(self) -> tuple[Any, ...]:
@@ -145,7 +140,6 @@ class BitsEncoding:
     """A bit-vector symbol is one column a bit, most significant first."""
 
     symbol: Any
-    missing = np.zeros((), dtype=np.int64)
 
     @property
     def width(self) -> int:
@@ -219,11 +213,6 @@ class OneHotEncoding:
     def anchors(self) -> tuple[Any, ...]:
         return self.columns
 
-    @property
-    def missing(self) -> Any:
-        small = all(type(v) is int and abs(v) < 2**63 for v in self.python_values)
-        return np.zeros((), dtype=np.int64 if small else object)
-
     def encode(self, values: NDArray[Any]) -> Signs:
         position = {value: i for i, value in enumerate(self.python_values)}
         index = [position.get(self._key(value), -1) for value in values.ravel().tolist()]
@@ -243,7 +232,8 @@ class OneHotEncoding:
         return value
 
     def decode(self, signs: Signs) -> NDArray[Any]:
-        table = np.empty(len(self.values), dtype=self.missing.dtype)
+        small = all(type(v) is int and abs(v) < 2**63 for v in self.python_values)
+        table = np.empty(len(self.values), dtype=np.int64 if small else object)
         table[:] = self.python_values
         return np.asarray(table[(signs > 0).argmax(-1)])
 

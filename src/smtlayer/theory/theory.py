@@ -83,8 +83,8 @@ class Theory:
     def _check_text(self) -> None:
         """What cannot be read back must come to light here, not in a copy or a worker."""
         refusal = (
-            "Theory: z3 cannot read this formula back from SMT-LIB text, the form in which theories "
-            "are copied. {} Rename the symbol, or write that part differently."
+            "Theory: z3 cannot read this formula back from SMT-LIB text, the form in which "
+            "theories are copied. {} Rename the symbol, or write that part differently."
         )
         try:
             copied = free_symbols(smtlib.parse(self._archive))
