@@ -17,7 +17,7 @@ from smtlayer.training import History, RunRecord, TrainOptions, train
 
 train_app = typer.Typer(help="Train a task with the layer, and beside it a conventional network.")
 # What a first try on a laptop takes: few rows, small batches.
-_SAMPLE = {"rows": 6_000, "batch_size": 16, "epochs": 5}
+_SAMPLE = {"rows": 8_000, "batch_size": 16, "epochs": 5}
 _FULL = {"rows": 60_000, "batch_size": 128, "epochs": 5}
 
 
@@ -85,10 +85,14 @@ def _train(
     )  # fmt: skip
     with Progress(*columns, console=console) as progress:
         bar = progress.add_task(label, total=options.epochs * options.steps, loss=float("nan"))
-        return train(
-            task, head, options,
-            lambda step, loss: progress.update(bar, completed=step, loss=loss),
-        )  # fmt: skip
+
+        def on_step(step: int, loss: float) -> None:
+            progress.update(bar, completed=step, loss=loss)
+            if not console.is_terminal and step % options.steps == 0:  # a log has no bars
+                epoch = step // options.steps
+                console.print(f"{label}: epoch {epoch} of {options.epochs}, loss {loss:.3f}")
+
+        return train(task, head, options, on_step)
 
 
 def _show(console: Console, task: Task, histories: dict[str, History]) -> None:

@@ -11,6 +11,7 @@ Each law is also a function of a `Case`, for use outside pytest.
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import ClassVar
 
 import pytest
@@ -38,8 +39,7 @@ class Case:
     @classmethod
     def make(cls, backend: Backend, theory: Theory, seed: int = 0) -> "Case":
         """Random questions: partial, with equal weights and with weights far apart."""
-        reference = Enumerate()
-        models = frozenset((*x, *y) for x, y in reference.open(theory).models())
+        oracle, models = _reference(theory)
         generator = torch.Generator().manual_seed(seed)
         shape = (_ROWS, theory.n_inputs)
         weights = torch.rand(shape, generator=generator, dtype=torch.float64) + 0.01
@@ -50,12 +50,20 @@ class Case:
         weights[inputs == 0] = torch.nan  # the weight of a free input is nobody's business
         return cls(
             backend.compile(theory),
-            reference.compile(theory),
+            oracle,
             models,
             inputs,
             weights,
             _signs((_ROWS, theory.n_outputs), generator),
         )
+
+
+@lru_cache(maxsize=256)
+def _reference(theory: Theory) -> tuple[Solver, frozenset[tuple[int, ...]]]:
+    """The oracle for a theory and its models, tried out once."""
+    backend = Enumerate()
+    models = backend.open(theory).models()
+    return backend.compile(theory), frozenset((*x, *y) for x, y in models)
 
 
 def sound(case: Case) -> None:
