@@ -124,14 +124,16 @@ def _show(console: Console, task: Task, histories: dict[str, History]) -> None:
 
 
 def _picture(task: Task, model: Model, layer: SMTLayer, options: TrainOptions, out: Path) -> Path:
-    """Test rows: the first that the solver had to repair or that went wrong, then others."""
-    batch = task.draw("test", 200, torch.Generator().manual_seed(options.seed))
+    """Test rows: some that the solver repaired, some that went wrong, then others."""
+    batch = task.draw("test", 1000, torch.Generator().manual_seed(options.seed))
     model.eval()
     with torch.no_grad():
         logits = model.network(batch.features.to(options.device)).float().cpu()
         answer = layer.solve(logits)
-    odd = answer.cost > 0
-    chosen = torch.cat([odd.nonzero().flatten()[:3], (~odd).nonzero().flatten()])[:12]
+    wrong = ((answer.outputs > 0) != (batch.targets > 0.5)).any(-1)
+    repaired = (answer.cost > 0) & ~wrong
+    groups = ((repaired, 3), (wrong, 2), (~wrong & ~repaired, 12))
+    chosen = torch.cat([group.nonzero().flatten()[:most] for group, most in groups])[:12]
     picked = type(batch)(
         batch.features[chosen], batch.targets[chosen], batch.symbols[chosen], batch.seen[chosen]
     )

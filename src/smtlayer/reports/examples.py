@@ -43,6 +43,10 @@ def draw_examples(path: Path, layer: SMTLayer, logits: Tensor, batch: Batch, tit
         figsize=(1.45 * columns * per_row, 1.75 * rows / columns + 0.8),
     )  # fmt: skip
     figure.suptitle(title, fontsize=12)
+    figure.text(
+        0.5, 0.004, "blue: true, grey: false, paler: less sure, orange: overruled by the solver",
+        ha="center", va="bottom", fontsize=8, color="#64748b",
+    )  # fmt: skip
     for row in range(rows):
         cells = axes[row // columns][(row % columns) * per_row :][:per_row]
         start = 0
@@ -54,7 +58,7 @@ def draw_examples(path: Path, layer: SMTLayer, logits: Tensor, batch: Batch, tit
         (result,), (wanted,) = ([value[row] for value in v.values()] for v in (results, truth))
         _answer(cells[digits], result, wanted, bool(answer.cost[row] > 0))
     path.parent.mkdir(parents=True, exist_ok=True)
-    figure.tight_layout(h_pad=1.2)
+    figure.tight_layout(h_pad=1.2, rect=(0, 0.012, 1, 1))
     figure.savefig(path, dpi=110)
     plt.close(figure)
     return path
