@@ -1,5 +1,6 @@
 """What people read is executed: README, examples."""
 
+import json
 import re
 import subprocess
 import sys
@@ -51,6 +52,34 @@ def test_examples_run(path):
     )
     assert done.returncode == 0, done.stderr
     assert expected[path.stem] in done.stdout
+
+
+def test_the_readme_states_what_the_records_hold():
+    records = [json.loads(path.read_text()) for path in sorted(ROOT.glob("results/mnist-addition-10/*.json"))]
+    assert len(records) == 5
+    assert all(record["data"] == "mnist" for record in records)
+    rows = {"smtlayer": "with the formula", "conventional": "conventional network, same data"}
+    for method, label in rows.items():
+        scores = [record["methods"][method]["scores"] for record in records]
+        cells = []
+        for name in ("unseen_accuracy", "accuracy", "representation"):
+            values = [score[name] for score in scores if name in score]
+            cells.append(f"{100 * sum(values) / len(values):.1f} %" if values else "-")
+        assert f"| {label} | {' | '.join(cells)} |" in README.replace("**", "")
+
+
+def test_the_readme_states_what_the_benchmarks_printed():
+    lines = [
+        json.loads(line)
+        for path in ("cpu.jsonl", "h200.jsonl")
+        for line in (ROOT / "benchmarks" / "results" / path).read_text().splitlines()
+    ]
+    assert all(line["met"] for line in lines)
+    speed = next(line for line in lines if line["name"] == "layer against z3")
+    assert f"**{speed['ratio']:.0f} x faster**" in README
+    for device in ("cpu", "cuda"):
+        ratios = sorted(line["ratio"] for line in lines if line["device"] == device)
+        assert f"**{ratios[len(ratios) // 2]:.2f} x the time**" in README
 
 
 def test_every_relative_link_of_the_readme_exists():

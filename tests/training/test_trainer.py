@@ -3,7 +3,7 @@ import json
 import pytest
 import torch
 
-from smtlayer import SMTLayer
+from smtlayer import SMTLayer, __version__
 from smtlayer.tasks import Batch, MnistAddition, load_digits
 from smtlayer.tasks.base import Model
 from smtlayer.training import RunRecord, TrainOptions, evaluate, train
@@ -102,4 +102,5 @@ def test_a_record_holds_what_was_asked_and_what_came_out(task, tmp_path):
     assert held["methods"]["smtlayer"]["scores"] == history.scores
     assert held["methods"]["smtlayer"]["epochs"][0]["solver"]["rows"] == 32
     assert held["versions"]["torch"] == torch.__version__
+    assert held["versions"]["smtlayer"] == __version__
     assert set(held["machine"]) == {"system", "python", "device", "threads"}

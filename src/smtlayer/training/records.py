@@ -12,10 +12,11 @@ from typing import Any
 
 import torch
 
+from smtlayer import __version__
 from smtlayer.training.options import TrainOptions
 from smtlayer.training.trainer import History
 
-_PACKAGES = ("smtlayer", "torch", "z3-solver", "python-sat", "numpy")
+_PACKAGES = ("torch", "z3-solver", "python-sat", "numpy")
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,7 @@ class RunRecord:
             train_options=options.as_dict(),
             layer=layer,
             methods={name: asdict(history) for name, history in histories.items()},
-            versions={name: _version(name) for name in _PACKAGES},
+            versions={"smtlayer": __version__} | {name: _version(name) for name in _PACKAGES},
             machine=_machine(options.device),
             commit=_commit(),
             written=datetime.now(UTC).isoformat(timespec="seconds"),
