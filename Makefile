@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
+PIP    := $(BIN)/python -m pip install -qq --disable-pip-version-check
 # Exactly this version: a CPU build of it is quick to fetch, a range may bring gigabytes for GPUs.
 TORCH  ?= torch==2.13.0
 
@@ -28,10 +29,11 @@ bench: $(STAMP)
 	$(BIN)/smtlayer bench
 
 $(STAMP): pyproject.toml Makefile
-	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check "$(TORCH)"
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[dev]"
-	touch $(STAMP)
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@echo "Installing into $(VENV), which takes a minute or two the first time"
+	@$(PIP) "$(TORCH)"
+	@$(PIP) -e ".[dev]"
+	@touch $(STAMP)
 
 clean:
 	rm -rf $(VENV) runs dist .pytest_cache .mypy_cache .ruff_cache

@@ -55,7 +55,8 @@ def test_examples_run(path):
 
 
 def test_the_readme_states_what_the_records_hold():
-    records = [json.loads(path.read_text()) for path in sorted(ROOT.glob("results/mnist-addition-10/*.json"))]
+    paths = sorted((ROOT / "results" / "mnist-addition-10").glob("*.json"))
+    records = [json.loads(path.read_text()) for path in paths]
     assert len(records) == 5
     assert all(record["data"] == "mnist" for record in records)
     rows = {"smtlayer": "with the formula", "conventional": "conventional network, same data"}

@@ -45,6 +45,18 @@ def test_a_small_training_shows_both_networks_and_writes_record_and_picture(tmp_
     assert len(picture) > 20_000
 
 
+def test_the_same_seed_gives_the_same_scores_for_both_networks(tmp_path):
+    scores = []
+    for name in ("one", "two"):
+        run(app, [
+            "train", "mnist-addition", "--data", "sample", "--rows", "32", "--batch-size", "16",
+            "--epochs", "1", "--seed", "3", "--out", str(tmp_path / name),
+        ])  # fmt: skip
+        methods = json.loads((tmp_path / name / "record.json").read_text())["methods"]
+        scores.append({name: method["epochs"][0]["loss"] for name, method in methods.items()})
+    assert scores[0] == scores[1]
+
+
 def command_line(*arguments, **environment):
     import os
 

@@ -64,9 +64,9 @@ def _run(
         f"[bold]{task.name}[/bold] on {names[task.data]}: {options.epochs} epochs of "
         f"{options.rows:,} rows, seed {options.seed}, {options.device}"
     )
-    conventional, dense = _train("conventional", task, task.head(), options, console)
+    torch.manual_seed(options.seed)  # the head is made here, before training sets the seed
+    _, dense = _train("conventional", task, task.head(), options, console)
     solved, smt = _train("with the layer", task, layer, options, console)
-    del conventional
     _show(console, task, {"SMTLayer": smt, "conventional": dense})
     record = RunRecord.of(
         task=task.name, data=task.data, task_options=task_options, options=options,
