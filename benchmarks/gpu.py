@@ -3,11 +3,8 @@
 import json
 from dataclasses import asdict
 
-import torch
-
 from smtlayer.bench import layer_against_z3, step_against_dense
 
 if __name__ == "__main__":
-    print(torch.cuda.get_device_name(), torch.__version__)
     for ratio in (layer_against_z3(), *(step_against_dense("cuda") for _ in range(3))):
         print(json.dumps(asdict(ratio) | {"met": ratio.met}), flush=True)

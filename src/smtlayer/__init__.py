@@ -1,6 +1,7 @@
 """A PyTorch layer whose behaviour is an SMT formula."""
 
 from smtlayer.errors import SMTLayerError as SMTLayerError
+from smtlayer.errors import SolverCrashedError as SolverCrashedError
 from smtlayer.errors import SolverUnknownError as SolverUnknownError
 from smtlayer.errors import TheoryError as TheoryError
 from smtlayer.errors import TooManyModelsError as TooManyModelsError

@@ -73,6 +73,22 @@ def test_an_error_of_the_library_is_one_line_and_exit_code_one(tmp_path):
     assert done.stderr.count("\n") == 1
 
 
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--device", "foo"], "smtlayer: The device 'foo' cannot be used"),
+        (["--lr", "-1"], "smtlayer: lr must be above 0. Got -1.0."),
+        (["--data-dir", "/no/such/place"], "smtlayer: MNIST is needed, and /no/such/place/mnist"),
+    ],
+)
+def test_options_that_cannot_work_are_one_line(options, message):
+    data = [] if "--data-dir" in options else ["--data", "sample"]
+    done = command_line("train", "mnist-addition", *data, *options)
+    assert done.returncode == 1
+    assert done.stderr.startswith(message)
+    assert done.stderr.count("\n") == 1
+
+
 def test_a_missing_package_names_the_extra(tmp_path):
     (tmp_path / "typer.py").write_text("raise ImportError('no typer here', name='typer')")
     done = command_line("--help", PYTHONPATH=str(tmp_path))

@@ -1,6 +1,6 @@
 """The paper's four algorithms, row by row and line by line, with z3 asked directly.
 
-Two liberties, both from SPEC.md: the core is the one that deletion from the most confident input to
+Two liberties: the core is the one that deletion from the most confident input to
 the least ends with (the paper leaves the choice open), and a label that no input allows has the
 gradient 0. Where several answers are as good, all of them are given.
 """

@@ -216,7 +216,8 @@ def test_the_layer_prints_its_theory_backend_and_rules():
     assert str(SMTLayer(xor(), backend=Table(max_models=9))) == (
         "SMTLayer(Theory(1 constraint, inputs=[a, b], outputs=[y]), "
         "backend=Table(max_models=9, timeout_s=60.0), forward='smt', inference='maxsmt', "
-        "backward='core', weights='logit', scale='gradient', on_unknown='zero')"
+        "backward='core', weights='logit', scale='gradient', cuda_graphs=True, "
+        "on_unknown='zero')"
     )
 
 

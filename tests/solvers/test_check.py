@@ -7,6 +7,7 @@ import pytest
 import z3
 
 from smtlayer import Z3, Auto, Table, Theory, one_hot
+from smtlayer.solvers import check
 from smtlayer.solvers.check import Conflict, LabelCounts, conflict_of
 from smtlayer.testing import THEORIES
 from smtlayer.testing.theories import addition
@@ -55,7 +56,7 @@ def test_the_report_prints_one_line_a_finding():
         "  models            256",
         "  inputs per label  1 to 16, mean 8.3, over 31 labels",
         "  convergence       labels fit several inputs: blame may go to the wrong one",
-        "  backend           Table(max_models=20000, timeout_s=10.0), because it has 256 models "
+        "  backend           Table(max_models=20000, timeout_s=5.0), because it has 256 models "
         "over its inputs and outputs, few enough to list",
     ]
 
@@ -211,12 +212,9 @@ def test_a_theory_that_z3_cannot_decide_is_reported_so():
         (255, Z3(), "it has more than 255 models over its inputs and outputs, too many to list"),
     ],
 )
-def test_the_report_holds_what_auto_chooses_and_why(max_models, backend, reason):
-    report = addition(4).check(max_models=max_models, timeout_s=2.0)
-    assert report.backend == backend
-    assert report.backend_reason == reason
-    choice = Auto(max_models=max_models, timeout_s=2.0).choose(addition(4))
-    assert (choice.backend, choice.reason) == (report.backend, report.backend_reason)
+def test_auto_says_what_it_chooses_and_why(max_models, backend, reason):
+    choice = Auto(max_models=max_models, list_timeout_s=2.0).choose(addition(4))
+    assert (choice.backend, choice.reason) == (backend, reason)
 
 
 def test_a_single_model_is_not_called_models():
@@ -224,3 +222,16 @@ def test_a_single_model_is_not_called_models():
     assert theory.check().backend_reason == (
         "it has 1 model over its inputs and outputs, few enough to list"
     )
+
+
+def test_the_backend_is_what_auto_takes_whatever_the_limit_of_the_count():
+    report = addition(4).check(max_models=100)
+    assert not report.n_models_exact
+    choice = Auto().choose(addition(4))
+    assert (report.backend, report.backend_reason) == (choice.backend, choice.reason)
+    assert isinstance(report.backend, Table)
+
+
+def test_a_theory_with_a_model_in_hand_is_satisfiable(monkeypatch):
+    monkeypatch.setattr(check, "_satisfiable", lambda theory, timeout_s: (None, ()))
+    assert addition(2).check().satisfiable is True

@@ -235,3 +235,17 @@ def test_to_signs_takes_zero_for_false_and_unknown_for_free():
     assert to_signs(logits).tolist() == [[1, -1, -1, 1]]
     assert to_signs(logits, known).tolist() == [[1, -1, -1, 0]]
     assert to_signs(logits, known).dtype == torch.int8
+
+
+def test_floating_point_values_are_floats():
+    x, a = z3.FP("x", z3.Float32()), z3.Bool("a")
+    theory = Theory(a == (x > 1.0), inputs=[one_hot(x, [0.5, 1.5])], outputs=[a])
+    assert theory.encode(x=[1.5, 0.5]).tolist() == [[-1, 1], [1, -1]]
+    assert theory.decode_inputs(torch.tensor([1, -1])) == {"x": 0.5}
+    assert theory.input_names == ("x=0.5", "x=1.5")
+
+
+def test_decoding_something_else_than_signs_says_what_to_pass():
+    theory = Theory(z3.Bool("b") == z3.Bool("a"), inputs=[z3.Bool("a")], outputs=[z3.Bool("b")])
+    with pytest.raises(TypeError, match=r"such as layer\(logits\) or .*outputs. Got object"):
+        theory.decode(object())

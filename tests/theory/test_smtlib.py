@@ -4,11 +4,12 @@ import itertools
 from fractions import Fraction
 
 import pytest
+import torch
 import z3
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from smtlayer import Theory, TheoryError, one_hot
+from smtlayer import SMTLayer, Theory, TheoryError, one_hot
 from smtlayer.testing import THEORIES, random_theory
 
 SYMBOLS = "(declare-const a Bool)\n(declare-fun b () Bool)\n(declare-const y Bool)\n"
@@ -226,3 +227,40 @@ def test_what_a_theory_cannot_hold_is_refused_with_its_line(command, end):
 def test_a_misspelt_command_is_refused_rather_than_skipped():
     with pytest.raises(TheoryError, match=r"line 5 has .* 'asert', .* Did you mean 'assert'"):
         read(XOR + "(asert a)")
+
+
+CAPTURING = """(declare-const x Int)(declare-const a Bool)(declare-const y Bool)
+(define-fun bigger ((t Int)) Bool (exists ((x Int)) (> x t)))
+(assert (=> a (> x 3))) (assert (= y (bigger x)))"""
+
+
+def test_a_bound_name_around_a_symbol_of_that_name_is_refused():
+    message = r"a quantifier binds the name 'x' around the symbol of that name.*Rename the bound"
+    with pytest.raises(TheoryError, match=message):
+        Theory.from_smtlib(CAPTURING, ["a"], ["y"])
+    renamed = CAPTURING.replace("((x Int)) (> x t)", "((k Int)) (> k t)")
+    theory = Theory.from_smtlib(renamed, ["a"], ["y"])
+    assert SMTLayer(theory)(torch.tensor([[1.0], [-1.0]])).tolist() == [[1.0], [1.0]]
+
+
+def test_a_bound_name_beside_a_symbol_of_that_name_is_fine():
+    x = z3.Int("x")
+    a, y = z3.Bools("a y")
+    inner = z3.ForAll([x], z3.Implies(x > 5, x > 3))
+    theory = Theory([y == inner, a == (x > 3)], inputs=[a], outputs=[y])
+    assert SMTLayer(theory)(torch.tensor([[1.0], [-1.0]])).tolist() == [[1.0], [1.0]]
+
+
+def test_odd_places_to_read_from_are_told_apart(tmp_path):
+    with pytest.raises(TypeError, match=r"expects SMT-LIB text or a path. Got NoneType"):
+        Theory.from_smtlib(None, ["a"], ["y"])
+    with pytest.raises(TheoryError, match="the text is empty"):
+        Theory.from_smtlib(" ", ["a"], ["y"])
+    with pytest.raises(TheoryError, match="is a folder, not a file"):
+        Theory.from_smtlib(tmp_path, ["a"], ["y"])
+    with pytest.raises(TheoryError, match="there is no file"):
+        Theory.from_smtlib("a\0b", ["a"], ["y"])
+    script = "(declare-const a Bool)(declare-const y Bool)(assert (= a y))"
+    marked = tmp_path / "marked.smt2"
+    marked.write_text(script, encoding="utf-8-sig")
+    assert Theory.from_smtlib(marked, ["a"], ["y"]).n_inputs == 1

@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.table import Table as RichTable
 
 from smtlayer.bench import Ratio, layer_against_z3, step_against_dense
+from smtlayer.training.options import check_device
 
 
 def bench(
@@ -19,6 +20,8 @@ def bench(
     repeats: int = typer.Option(10, help="How often each side is timed.", min=1),
 ) -> None:
     """Time the layer against z3 asked row by row, and a training step against a dense head."""
+    if device:
+        check_device(device)
     where = device or ("cuda" if torch.cuda.is_available() else "cpu")
     console = Console(stderr=True)
     with console.status("timing the layer against z3"):

@@ -59,9 +59,8 @@ def _run(
     task: Task, layer: SMTLayer, options: TrainOptions, task_options: dict[str, int], out: Path
 ) -> None:
     console = Console()
-    names = {"mnist": "MNIST, all 70,000 images", "sample": "a sample of 5,000 MNIST images"}
     console.print(
-        f"[bold]{task.name}[/bold] on {names[task.data]}: {options.epochs} epochs of "
+        f"[bold]{task.name}[/bold] on {task.data_title}: {options.epochs} epochs of "
         f"{options.rows:,} rows, seed {options.seed}, {options.device}"
     )
     torch.manual_seed(options.seed)  # the head is made here, before training sets the seed
@@ -137,8 +136,8 @@ def _picture(task: Task, model: Model, layer: SMTLayer, options: TrainOptions, o
     picked = type(batch)(
         batch.features[chosen], batch.targets[chosen], batch.symbols[chosen], batch.seen[chosen]
     )
-    title = f"{task.name}: bits the network read, and the solver's sum"
-    return draw_examples(out / "examples.png", layer, logits[chosen], picked, title)
+    path = out / "examples.png"
+    return draw_examples(path, layer, logits[chosen], picked, task.picture_title)
 
 
 def _percent(share: float) -> str:

@@ -27,7 +27,10 @@ _Key = tuple[torch.Size, torch.dtype, torch.device, bool]
 class CapturedPasses:
     """Both passes for one shape of batch, with memory of their own."""
 
+    @torch.inference_mode(False)  # its memory must outlive the mode of the call that makes it
+    @torch.no_grad()
     def __init__(self, plan: Plan, logits: Tensor, known: Tensor | None) -> None:
+        self._stats = plan.stats
         shape = (len(logits), plan.solver.theory.n_outputs)
         self._logits, self._known = logits.detach().clone(), None
         if known is not None:
@@ -48,19 +51,22 @@ class CapturedPasses:
 
     def forward(self, logits: Tensor, known: Tensor | None) -> tuple[Tensor, bool]:
         """Outputs, and whether a logit is NaN or infinite."""
-        self._fill(logits, known)
-        self._forward_graph.replay()
-        return self._outputs.clone(), bool(self._bad)
+        with self._stats.clock():
+            self._fill(logits, known)
+            self._forward_graph.replay()
+            outputs = self._outputs.clone()
+        return outputs, bool(self._bad)
 
     def backward(
         self, logits: Tensor, known: Tensor | None, outputs: Tensor, grad: Tensor
     ) -> Tensor:
         """The gradient of the logits."""
-        self._fill(logits, known)
-        self._outputs_in.copy_(outputs)
-        self._grad.copy_(grad)
-        self._backward_graph.replay()
-        return self._pull.clone()
+        with self._stats.clock():
+            self._fill(logits, known)
+            self._outputs_in.copy_(outputs)
+            self._grad.copy_(grad)
+            self._backward_graph.replay()
+            return self._pull.clone()
 
     def _fill(self, logits: Tensor, known: Tensor | None) -> None:
         self._logits.copy_(logits)

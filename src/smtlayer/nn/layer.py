@@ -93,6 +93,8 @@ class SMTLayer(nn.Module):
         super().__init__()
         if not isinstance(theory, Theory):
             raise TypeError(f"SMTLayer expects a Theory. Got {type(theory).__name__}.")
+        if isinstance(backend, type) or not callable(getattr(backend, "compile", None)):
+            raise TypeError(f"SMTLayer expects a backend such as Auto() or Z3(). Got {backend!r}.")
         self.theory = theory
         self.backend = backend
         self._forward = _named("forward", forward, FORWARD)
@@ -102,7 +104,8 @@ class SMTLayer(nn.Module):
         _named("scale", scale, {"gradient": 0, "batch": 0})
         _named("on_unknown", on_unknown, {"zero": 0, "raise": 0})
         self._options = {"forward": forward, "inference": inference, "backward": backward,
-                         "weights": weights, "scale": scale, "on_unknown": on_unknown}  # fmt: skip
+                         "weights": weights, "scale": scale, "cuda_graphs": cuda_graphs,
+                         "on_unknown": on_unknown}  # fmt: skip
         self.stats = Stats()
         self._graphs = Graphs() if cuda_graphs else None
         self._solver: Solver | None = None
@@ -112,7 +115,10 @@ class SMTLayer(nn.Module):
     def solver(self) -> Solver:
         """The compiled theory; made when first needed, and anew in a copy or another process."""
         if self._solver is None:
-            self._solver = self.backend.compile(self.theory)
+            try:
+                self._solver = self.backend.compile(self.theory)
+            except AttributeError as error:  # nn.Module would take it for a missing `solver`
+                raise RuntimeError(f"{self.backend!r} failed to compile: {error}") from error
         return self._solver
 
     # A solver is no computation that a compiler could trace: break the graph, quietly.
@@ -214,7 +220,7 @@ class SMTLayer(nn.Module):
 
 
 def _named(option: str, name: str, table: Mapping[str, _Choice]) -> _Choice:
-    if name not in table:
+    if not isinstance(name, str) or name not in table:
         choices = ", ".join(repr(choice) for choice in table)
         raise ValueError(f"SMTLayer: {option}={name!r} is not one of {choices}.")
     return table[name]

@@ -85,10 +85,11 @@ def _at_work(plan: Plan, device: torch.device) -> Iterator[None]:
 
 def _check_known(plan: Plan, unknown: Tensor) -> None:
     """Raises if the solver gave up on a row and the user wants to hear of it."""
-    if not plan.raise_unknown or plan.solver.limit_ms is None or not unknown.any():
+    if not plan.raise_unknown or plan.solver.capturable or not unknown.any():
         return
+    limit = plan.solver.limit_ms
+    spent = f" after {limit} ms. Raise timeout_ms" if limit else ". See that its solver runs"
     raise SolverUnknownError(
         f"{plan.solver.name} gave up on {int(unknown.sum())} of {len(unknown)} rows (first: "
-        f"row {int(unknown.nonzero()[0])}) after {plan.solver.limit_ms} ms. "
-        f'Raise timeout_ms, or pass on_unknown="zero".'
+        f'row {int(unknown.nonzero()[0])}){spent}, or pass on_unknown="zero".'
     )

@@ -104,9 +104,13 @@ def confidence(logits: Tensor, signs: Tensor, weights: Weights) -> Tensor:
             most probable one; `"softmax"` is the paper's softmax(|logit|) over the row.
     """
     size = logits.detach().double().abs()
-    if weights == "softmax":
-        size = torch.where(signs == 0, -torch.inf, size).softmax(-1).nan_to_num()
-    return size.clamp(min=_LEAST_WEIGHT)
+    if weights == "logit":
+        return size.clamp(min=_LEAST_WEIGHT)
+    size = torch.where(signs == 0, -torch.inf, size)
+    share = size.softmax(-1).nan_to_num()
+    # What is too small for a float keeps its order.
+    least = (size + 1) / (size.amax(-1, keepdim=True) + 1) * _LEAST_WEIGHT
+    return torch.maximum(share, least.nan_to_num(nan=0.0, neginf=0.0))
 
 
 def _kept(question: Question) -> Tensor:

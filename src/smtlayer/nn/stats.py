@@ -3,7 +3,7 @@
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import final
+from typing import Any, final
 
 import torch
 from torch import Tensor
@@ -26,9 +26,10 @@ class Stats:
     | `silent` | without any gradient coming in |
     | `contradicted` | whose wanted outputs no input allows |
     | `undecided` | on which the solver gave up, going back |
-    | `cache_hits` | answered from a cache |
+    | `cache_hits` | answered from a cache, for backends that have one |
 
-    `solver_seconds` is the time spent in the solver, as this process sees it.
+    `solver_seconds` is the time spent in the solver, as this process sees it: on a GPU, the time to
+    launch the work.
     """
 
     def __init__(self) -> None:
@@ -49,7 +50,8 @@ class Stats:
         counts = torch.stack(list(masks.values())).sum(-1)
         key = (tuple(masks), counts.device)
         if key not in self._totals:
-            self._totals[key] = torch.zeros_like(counts)
+            with torch.inference_mode(False):  # or it could not be added to in training
+                self._totals[key] = torch.zeros(len(masks), dtype=torch.int64, device=counts.device)
         self._totals[key].add_(counts)
 
     @contextmanager
@@ -94,6 +96,17 @@ class Stats:
         counts: dict[str, float] = {"rows": self.rows}
         counts |= {name: self._count(name) for name in _COUNTS}
         return counts | {"solver_seconds": self._seconds}
+
+    def __getstate__(self) -> dict[str, object]:
+        """Plain numbers, so that they load on any device and in any process."""
+        names = {names for names, _ in self._totals}
+        counts = {group: [self._count(name) for name in group] for group in names}
+        return {"counts": counts, "seconds": self._seconds}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        host = torch.device("cpu")
+        counts = {(group, host): torch.tensor(n) for group, n in state["counts"].items()}
+        self.__dict__.update(_totals=counts, _seconds=state["seconds"], _paused=False)
 
     def __repr__(self) -> str:
         parts = ", ".join(f"{name}={value:g}" for name, value in self.as_dict().items())

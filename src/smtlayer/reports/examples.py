@@ -55,13 +55,17 @@ def draw_examples(path: Path, layer: SMTLayer, logits: Tensor, batch: Batch, tit
             start += width
             _picture(cells[digit], batch.features[row, digit])
             _bits(cells[digit], logits[row, part], answer.inputs[row, part], values[name][row])
-        (result,), (wanted,) = ([value[row] for value in v.values()] for v in (results, truth))
+        result, wanted = (_row_text(values, row) for values in (results, truth))
         _answer(cells[digits], result, wanted, bool(answer.cost[row] > 0))
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.tight_layout(h_pad=1.2, rect=(0, 0.012, 1, 1))
     figure.savefig(path, dpi=110)
     plt.close(figure)
     return path
+
+
+def _row_text(values: dict[str, Any], row: int) -> str:
+    return ", ".join(str(value[row]) for value in values.values())
 
 
 def _picture(axis: Any, image: Tensor) -> None:

@@ -103,15 +103,22 @@ def check_theory(
     theory: Theory, *, timeout_s: float = 10.0, max_models: int = 20_000
 ) -> TheoryReport:
     """Asks what `TheoryReport` holds, each question under the time limit."""
+    for name, value in (("timeout_s", timeout_s), ("max_models", max_models)):
+        if not value > 0:
+            raise ValueError(f"Theory.check expects {name} above 0. Got {value!r}.")
     satisfiable, conflict = _satisfiable(theory, timeout_s)
     models = list_models(theory, max_models, timeout_s)
-    choice = Auto(max_models=max_models, timeout_s=timeout_s).choose(theory)
+    limit = min(timeout_s, Auto().list_timeout_s)
+    choice = Auto(list_timeout_s=limit).choose(theory)
+    total = _total(theory, models, timeout_s)
+    if len(models) or total:
+        satisfiable = True
     return TheoryReport(
         theory=theory,
         satisfiable=satisfiable,
         conflict=conflict,
         functional=_functional(theory, models, timeout_s),
-        total=_total(theory, models, timeout_s),
+        total=total,
         n_models=len(models),
         n_models_exact=models.complete,
         max_models=max_models,

@@ -10,7 +10,7 @@ from typing import final
 import z3
 
 from smtlayer.errors import TooManyModelsError
-from smtlayer.solvers.base import Row, Signs, Solver
+from smtlayer.solvers.base import Row, Signs, Solver, check_positive
 from smtlayer.solvers.results import Status
 from smtlayer.solvers.rowwise import Rowwise
 from smtlayer.solvers.z3 import ask, status_of
@@ -31,6 +31,9 @@ class Enumerate:
 
     max_columns: int = 14
     timeout_ms: int = 10_000
+
+    def __post_init__(self) -> None:
+        check_positive(self, "max_columns", "timeout_ms")
 
     def compile(self, theory: Theory) -> Solver:
         """A solver that knows the status of every assignment."""

@@ -36,7 +36,9 @@ def first_minimum(weights: Tensor, members: Tensor, allowed: Tensor) -> tuple[Te
     if not K or not rows:
         index = torch.full((rows,), K, device=weights.device)
         return index, torch.full((rows,), torch.inf, dtype=weights.dtype, device=weights.device)
-    cost = torch.where(allowed, weights @ members, torch.inf)  # (b, K)
+    # Sums of the very largest floats must not overflow.
+    scale = torch.where(weights.amax(-1, keepdim=True) > 2.0**980, 2.0**-40, 1.0)
+    cost = torch.where(allowed, (weights * scale) @ members, torch.inf)  # (b, K)
     least, index = cost.min(-1)
     slack = 1 + 4 * weights.shape[-1] * torch.finfo(torch.float64).eps
     close = cost <= (least * slack)[:, None]
@@ -46,7 +48,7 @@ def first_minimum(weights: Tensor, members: Tensor, allowed: Tensor) -> tuple[Te
         part = tied.nonzero().squeeze(-1)[start : start + _ROWS]
         first[part] = _lexicographic(_digits(weights[part]), members, close[part])
     first = torch.where(least.isfinite(), first, K)
-    return first, least
+    return first, least / scale.squeeze(-1)
 
 
 def _first(candidates: Tensor, otherwise: Tensor) -> Tensor:

@@ -21,16 +21,14 @@ import torch
 from torch import Tensor
 
 from smtlayer.errors import TooManyModelsError
-from smtlayer.solvers.base import Solver
+from smtlayer.solvers.base import Solver, check_positive
 from smtlayer.solvers.exact import first_minimum
 from smtlayer.solvers.models import Models, list_models
 from smtlayer.solvers.results import Core, Solution, Status
 from smtlayer.theory import Theory
 
 _CELLS = 1 << 21  # rows times models that are in memory at once
-_LOOKUP_COLUMNS = (
-    13  # up to here, inputs and outputs together, the table has an entry for each case
-)
+_LOOKUP_COLUMNS = 13  # up to here, inputs and outputs together, each case has an entry
 _CAPTURABLE_INPUTS = 32
 _WORD = 52  # bits that a float64 product holds exactly
 
@@ -54,6 +52,9 @@ class Table:
 
     max_models: int = 100_000
     timeout_s: float = 60.0
+
+    def __post_init__(self) -> None:
+        check_positive(self, "max_models", "timeout_s")
 
     def compile(self, theory: Theory) -> Solver:
         """A solver over the list of all models.

@@ -9,7 +9,7 @@ from typing import Any, final
 import z3
 
 from smtlayer.errors import SolverCrashedError
-from smtlayer.solvers.base import Row, Signs, Solver
+from smtlayer.solvers.base import Row, Signs, Solver, check_positive
 from smtlayer.solvers.repair import cheapest_repair
 from smtlayer.solvers.results import Status
 from smtlayer.solvers.rowwise import Rowwise
@@ -39,8 +39,7 @@ class Z3:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if self.timeout_ms <= 0:
-            raise ValueError(f"Z3 expects timeout_ms above 0. Got {self.timeout_ms!r}.")
+        check_positive(self, "timeout_ms")
 
     def compile(self, theory: Theory) -> Solver:
         """A solver that asks z3 about one row at a time."""

@@ -41,6 +41,14 @@ class Task(Protocol):
     def data(self) -> str:
         """Which data are used, for the record."""
 
+    @property
+    def data_title(self) -> str:
+        """The same for people."""
+
+    @property
+    def picture_title(self) -> str:
+        """What a picture of test rows shows."""
+
     def draw(self, split: SplitName, count: int, generator: torch.Generator) -> Batch:
         """Random rows of a split."""
 

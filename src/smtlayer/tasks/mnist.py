@@ -71,7 +71,8 @@ def load_digits(source: Source = "auto", data_dir: Path | None = None) -> DigitD
     """
     folder = data_folder(data_dir)
     files = None if folder is None else _mnist_files(folder)
-    if source == "mnist" and files is None:
+    asked = source == "mnist" or (source == "auto" and data_dir is not None)
+    if asked and files is None:
         where = "no data folder is given" if folder is None else f"{folder}/mnist does not hold it"
         raise MissingDataError(
             f"MNIST is needed, and {where}. Put the four {_FILES['train'][0]}-like files into a "

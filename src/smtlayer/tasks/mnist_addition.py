@@ -46,6 +46,17 @@ class MnistAddition:
         """`"mnist"` or `"sample"`."""
         return self._digits.source
 
+    @property
+    def data_title(self) -> str:
+        """The data for people."""
+        full = "MNIST, all 70,000 images"
+        return full if self.data == "mnist" else "a sample of 5,000 MNIST images"
+
+    @property
+    def picture_title(self) -> str:
+        """What a picture of test rows shows."""
+        return "MNIST addition: bits the network read, and the solver's sum"
+
     @cached_property
     def theory(self) -> Theory:
         """Two digits make a sum."""

@@ -330,6 +330,8 @@ def python_value(term: Any) -> Any:
         return term.as_long()
     if z3.is_rational_value(term):
         return Fraction(term.numerator_as_long(), term.denominator_as_long())
+    if z3.is_fp_value(term) and not (term.isNaN() or term.isInf()):
+        return float(python_value(z3.simplify(z3.fpToReal(term))))
     if z3.is_string_value(term):
         return re.sub(r"\\u\{([0-9a-f]+)\}", lambda m: chr(int(m[1], 16)), term.as_string())
     return str(term)

@@ -79,18 +79,26 @@ def _undeclared(name: str, declared: Sequence[str]) -> TheoryError:
 def _load(text_or_path: str | Path) -> str:
     if isinstance(text_or_path, str) and text_or_path.lstrip().startswith(("(", ";")):
         return text_or_path
+    if not isinstance(text_or_path, str | Path):
+        raise TypeError(
+            f"Theory.from_smtlib expects SMT-LIB text or a path. Got {type(text_or_path).__name__}."
+        )
+    if not str(text_or_path).strip():
+        raise TheoryError("Theory.from_smtlib: the text is empty. Give SMT-LIB 2 text or a path.")
     path = Path(text_or_path)
     try:
-        return path.read_text(encoding="utf-8")
-    except OSError as error:
+        return path.read_text(encoding="utf-8-sig")
+    except IsADirectoryError as error:
+        raise TheoryError(f"Theory.from_smtlib: {str(path)!r} is a folder, not a file.") from error
+    except UnicodeDecodeError as error:
+        raise TheoryError(
+            f"Theory.from_smtlib: the file {str(path)!r} is not UTF-8 text. Save it as such."
+        ) from error
+    except (OSError, ValueError) as error:
         text = str(text_or_path)
         shown = text if len(text) < 200 else f"{text[:200]}..."
         raise TheoryError(
             f"Theory.from_smtlib: there is no file {shown!r}, and it is not SMT-LIB text either."
-        ) from error
-    except UnicodeDecodeError as error:
-        raise TheoryError(
-            f"Theory.from_smtlib: the file {str(path)!r} is not UTF-8 text. Save it as such."
         ) from error
 
 

@@ -20,8 +20,7 @@ def free_symbols(formulas: Iterable[Any]) -> dict[str, Any]:
             continue
         seen.add(term.get_id())
         if z3.is_quantifier(term):
-            for i in range(term.num_vars()):
-                _check_name(str(term.var_name(i)))
+            _check_bound(term)
         if z3.is_app(term) and term.decl().kind() == z3.Z3_OP_UNINTERPRETED:
             name = str(term.decl().name())
             if not found.setdefault(name, term.decl()).eq(term.decl()):
@@ -29,6 +28,19 @@ def free_symbols(formulas: Iterable[Any]) -> dict[str, Any]:
             _check_name(name)
         stack.extend(term.children())
     return found
+
+
+def _check_bound(quantifier: Any) -> None:
+    """z3 writes a bound variable by its name, even where a symbol of that name stands beside it."""
+    names = {str(quantifier.var_name(i)) for i in range(quantifier.num_vars())}
+    for name in names:
+        _check_name(name)
+    captured = names & free_symbols([quantifier.body()]).keys()
+    if captured:
+        raise TheoryError(
+            f"Theory: a quantifier binds the name {min(captured)!r} around the symbol of that "
+            f"name, and SMT-LIB 2 text would confuse the two. Rename the bound variable."
+        )
 
 
 def _check_name(name: str) -> None:

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 class Theory:
     """A formula with the symbols that a network sets and the symbols it wants back.
 
-    A theory is immutable. It compares, hashes, pickles and copies through its text, so that two
-    theories built alike are equal and a worker process can rebuild one.
+    Treat a theory as immutable. It compares, hashes, pickles and copies through its text, so that
+    two theories built alike are equal and a worker process can rebuild one.
 
     Args:
         constraints: A z3 formula, or a sequence of them that hold together.
@@ -138,7 +138,7 @@ class Theory:
         return cls(constraints, [resolve(r) for r in inputs], [resolve(r) for r in outputs])
 
     def to_smtlib(self) -> str:
-        """The theory as an SMT-LIB 2 script that any solver reads.
+        """The theory as an SMT-LIB 2 script: z3 reads it, and others where the formula is standard.
 
         What `one_hot` adds is asserted too; comments name the inputs and outputs.
         """
@@ -359,7 +359,13 @@ def _shared_shape(arrays: Mapping[str, Any]) -> tuple[int, ...]:
 
 
 def _decode(encodings: Sequence[Encoding], given: Any, role: str) -> dict[str, Any]:
-    signs = torch.as_tensor(given).detach().cpu()
+    try:
+        signs = torch.as_tensor(given).detach().cpu()
+    except (RuntimeError, TypeError, ValueError) as error:
+        raise TypeError(
+            f"Theory.decode expects {role} as a tensor of signs, such as layer(logits) or "
+            f"layer.solve(logits).{role}. Got {type(given).__name__}."
+        ) from error
     width = sum(len(e.columns) for e in encodings)
     if signs.ndim == 0 or signs.shape[-1] != width:
         raise ValueError(

@@ -3,6 +3,19 @@
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
+import torch
+
+from smtlayer.errors import ConfigError
+
+
+def check_device(name: str) -> None:
+    """Raises unless torch can put tensors on the device of this name."""
+    try:
+        torch.empty(0, device=name)
+    except (RuntimeError, AssertionError) as error:
+        reason = str(error).splitlines()[0].rstrip(".")
+        raise ConfigError(f"The device {name!r} cannot be used: {reason}.") from error
+
 
 @dataclass(frozen=True)
 class TrainOptions:
@@ -19,6 +32,12 @@ class TrainOptions:
     test_rows: int = 10_000
     seed: int = 0
     device: str = "cpu"
+
+    def __post_init__(self) -> None:
+        for name in ("epochs", "rows", "batch_size", "lr", "clip", "test_rows"):
+            if not getattr(self, name) > 0:
+                raise ConfigError(f"{name} must be above 0. Got {getattr(self, name)!r}.")
+        check_device(self.device)
 
     @property
     def steps(self) -> int:

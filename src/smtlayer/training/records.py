@@ -1,6 +1,7 @@
 """This file writes down a run: what was asked, where it ran, what came out."""
 
 import json
+import os
 import platform
 import shutil
 import subprocess
@@ -85,10 +86,10 @@ def _machine(device: str) -> dict[str, str]:
 
 
 def _commit() -> str | None:
-    """The commit of the source tree that runs, or None for an installed copy."""
+    """The commit of the source tree that runs: by git, else by `SMTLAYER_COMMIT`, else None."""
     root = Path(__file__).parents[3]
     if not (root / ".git").exists() or shutil.which("git") is None:
-        return None
+        return os.environ.get("SMTLAYER_COMMIT")
     answer = subprocess.run(
         ["git", "rev-parse", "--short", "HEAD"],
         cwd=root, capture_output=True, text=True, check=False,
