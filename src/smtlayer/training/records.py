@@ -87,11 +87,11 @@ def _machine(device: str) -> dict[str, str]:
 
 def _commit() -> str | None:
     """The commit of the source tree that runs: by git, else by `SMTLAYER_COMMIT`, else None."""
-    root = Path(__file__).parents[3]
+    root, told = Path(__file__).parents[3], os.environ.get("SMTLAYER_COMMIT")
     if not (root / ".git").exists() or shutil.which("git") is None:
-        return os.environ.get("SMTLAYER_COMMIT")
+        return told
     answer = subprocess.run(
         ["git", "rev-parse", "--short", "HEAD"],
         cwd=root, capture_output=True, text=True, check=False,
     )  # fmt: skip
-    return answer.stdout.strip() or None
+    return answer.stdout.strip() or told
