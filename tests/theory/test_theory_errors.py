@@ -20,7 +20,7 @@ def plain():
     return Theory([y == z3.Xor(a, b), v != 3], inputs=[a, b, v, one_hot(x, [1, 2])], outputs=[y])
 
 
-def refused(error, text):
+def assert_refused(error, text):
     """Expects an error with this text in its message."""
     return pytest.raises(error, match=re.escape(text))
 
@@ -46,7 +46,7 @@ def test_a_theory_error_is_a_value_error_and_one_of_ours():
     ],
 )
 def test_what_is_not_a_formula_is_no_constraint(constraints, message):
-    with refused(TypeError, f"Theory: {message}"):
+    with assert_refused(TypeError, f"Theory: {message}"):
         Theory(constraints, inputs=[a], outputs=[y])
 
 
@@ -58,7 +58,9 @@ NOT_SYMBOLS = (5, "a", None, z3.And(a, b), z3.BoolVal(True), v + 1, one_hot(5, [
 @pytest.mark.parametrize("role", ["input", "output"])
 def test_what_is_not_a_symbol_is_no_input_or_output(wrong, role):
     symbols = {"inputs": [a], "outputs": [y], f"{role}s": [wrong]}
-    with refused(TypeError, f"Theory: each {role} must be a z3 constant such as z3.Bool('a') or"):
+    with assert_refused(
+        TypeError, f"Theory: each {role} must be a z3 constant such as z3.Bool('a') or"
+    ):
         Theory(y == a, **symbols)
 
 
@@ -67,60 +69,70 @@ def test_a_symbol_without_columns_of_its_own_must_be_wrapped(symbol, sort):
     message = (
         f"input '{symbol}' has sort {sort}, which has no columns of its own. Wrap it: one_hot("
     )
-    with refused(TypeError, f"Theory: {message}{symbol}, [...the values it may have...])."):
+    with assert_refused(TypeError, f"Theory: {message}{symbol}, [...the values it may have...])."):
         Theory(symbol == symbol, inputs=[symbol], outputs=[y])
 
 
 @pytest.mark.parametrize("symbols", [a, "a", one_hot(x, [1, 2])])
 def test_one_symbol_is_not_a_sequence(symbols):
-    with refused(TypeError, f"Theory: inputs must be a sequence, such as [{symbols!r}]. Got one"):
+    with assert_refused(
+        TypeError, f"Theory: inputs must be a sequence, such as [{symbols!r}]. Got one"
+    ):
         Theory(y == a, inputs=symbols, outputs=[y])
-    with refused(TypeError, f"Theory: outputs must be a sequence, such as [{symbols!r}]. Got one"):
+    with assert_refused(
+        TypeError, f"Theory: outputs must be a sequence, such as [{symbols!r}]. Got one"
+    ):
         Theory(y == a, inputs=[a], outputs=symbols)
-    with refused(TypeError, "Theory: outputs must be a sequence of z3 terms. Got 5 of type int."):
+    with assert_refused(
+        TypeError, "Theory: outputs must be a sequence of z3 terms. Got 5 of type int."
+    ):
         Theory(y == a, inputs=[a], outputs=5)
 
 
 @pytest.mark.parametrize("role", ["inputs", "outputs"])
 def test_a_theory_needs_inputs_and_outputs(role):
-    with refused(TheoryError, f"Theory needs at least one symbol among its {role}. Got none."):
+    with assert_refused(
+        TheoryError, f"Theory needs at least one symbol among its {role}. Got none."
+    ):
         Theory(y == a, **{"inputs": [a], "outputs": [y], role: []})
 
 
 @pytest.mark.parametrize("role", ["inputs", "outputs"])
 def test_a_symbol_given_twice_is_refused(role):
     message = f"Theory has 'a' among its {role} more than once. Give each position its own symbol,"
-    with refused(TheoryError, message):
+    with assert_refused(TheoryError, message):
         Theory(y == a, **{"inputs": [a], "outputs": [y], role: [a, y, a]})
 
 
 @pytest.mark.parametrize("role", ["input", "output"])
 def test_a_symbol_that_occurs_nowhere_is_refused(role):
     message = f"Theory: {role} 'b' occurs in no constraint. Constrain it, or leave it out of the"
-    with refused(TheoryError, message):
+    with assert_refused(TheoryError, message):
         Theory(y == a, **{"inputs": [a], "outputs": [y], f"{role}s": [b]})
 
 
 def test_a_bound_variable_does_not_count_as_occurring():
-    with refused(TheoryError, "Theory: input 'b' occurs in no constraint."):
+    with assert_refused(TheoryError, "Theory: input 'b' occurs in no constraint."):
         Theory(y == z3.ForAll([b], z3.Or(b, y)), inputs=[b], outputs=[y])
 
 
 def test_a_name_with_two_meanings_is_refused():
     number, function = z3.Int("a"), z3.Function("a", z3.IntSort(), z3.BoolSort())
     two = "Theory: the name 'a' stands for two different symbols, "
-    with refused(TheoryError, two):
+    with assert_refused(TheoryError, two):
         Theory([y == a, number > 0], inputs=[a], outputs=[y])
-    with refused(TheoryError, two + "a constant of sort Bool and a constant of sort Int. Rename"):
+    with assert_refused(
+        TheoryError, two + "a constant of sort Bool and a constant of sort Int. Rename"
+    ):
         Theory([y == (number > 0)], inputs=[a], outputs=[y])
-    with refused(TheoryError, "a function of Int with values of sort Bool"):
+    with assert_refused(TheoryError, "a function of Int with values of sort Bool"):
         Theory([y == function(3), y == a], inputs=[y], outputs=[a])
 
 
 @pytest.mark.parametrize("name", ["a|b", "a\\b", ""])
 def test_a_name_that_smtlib_cannot_write_is_refused(name):
     odd = z3.Bool(name)
-    with refused(
+    with assert_refused(
         TheoryError,
         f"Theory: the name {odd.decl().name()!r} cannot be written in SMT-LIB 2. Choose",
     ):
@@ -131,7 +143,7 @@ def test_a_name_that_z3_gives_to_shared_terms_is_refused():
     for odd in (z3.Bool("a!1"), z3.Bool("a!27")):
         formula = z3.ForAll([odd], z3.Or(odd, y))
         for constraints, inputs in ((y == odd, [odd]), ([y == a, formula], [a])):
-            with refused(
+            with assert_refused(
                 TheoryError, f"the name '{odd}' is one that z3 uses itself when it writes"
             ):
                 Theory(constraints, inputs=inputs, outputs=[y])
@@ -164,7 +176,7 @@ def test_terms_of_two_contexts_do_not_make_a_theory():
     elsewhere = a.translate(z3.Context())
     message = "the constraints, inputs and outputs must belong to one z3 context. Got several."
     for constraints, inputs in ((y == a, [elsewhere]), ([y == a, elsewhere], [a])):
-        with refused(TheoryError, message):
+        with assert_refused(TheoryError, message):
             Theory(constraints, inputs=inputs, outputs=[y])
 
 
@@ -188,19 +200,21 @@ def test_terms_of_two_contexts_do_not_make_a_theory():
     ],
 )
 def test_one_hot_values_must_be_at_least_two_different_ones_of_the_sort(symbol, values, message):
-    with refused(TheoryError, message):
+    with assert_refused(TheoryError, message):
         Theory(symbol == symbol, inputs=[one_hot(symbol, values)], outputs=[y])
 
 
 def test_a_member_that_an_enumeration_does_not_have_is_refused():
     sort, _ = z3.EnumSort("Metal", ["iron", "gold"])
     metal = z3.Const("metal", sort)
-    with refused(TheoryError, "one_hot: 'lead' is not a value of 'metal', whose sort is Metal."):
+    with assert_refused(
+        TheoryError, "one_hot: 'lead' is not a value of 'metal', whose sort is Metal."
+    ):
         Theory(y, inputs=[one_hot(metal, ["iron", "lead"])], outputs=[y])
 
 
 def test_one_hot_values_must_be_a_sequence():
-    with refused(
+    with assert_refused(
         TypeError, "one_hot expects the values of x as a sequence, such as range(10). Got 3"
     ):
         one_hot(x, 3)
@@ -211,13 +225,13 @@ def test_one_hot_values_must_be_a_sequence():
 def test_encode_refuses_what_the_bits_cannot_hold(value, wrap):
     array = np.array(wrap(value), dtype=object)
     message = "Theory.encode: symbol 'v' has 4 bits and takes whole numbers from 0 to 15. Got "
-    with refused(TheoryError, f"{message}{value!r}."):
+    with assert_refused(TheoryError, f"{message}{value!r}."):
         plain().encode(v=array)
 
 
 @pytest.mark.parametrize("value", [2, 0.5, "yes", None, np.nan])
 def test_encode_refuses_what_is_neither_true_nor_false(value):
-    with refused(
+    with assert_refused(
         TheoryError, f"encode: symbol 'a' is a Bool and takes True or False. Got {value!r}."
     ):
         plain().encode(a=np.array([True, value], dtype=object))
@@ -225,21 +239,23 @@ def test_encode_refuses_what_is_neither_true_nor_false(value):
 
 def test_encode_refuses_a_value_outside_the_one_hot_ones():
     for value, shown in ((3, "3"), ([1, 7], "7"), ("1", "'1'"), (z3.IntVal(4), "4")):
-        with refused(TheoryError, f"encode: symbol 'x' takes one of (1, 2). Got {shown}."):
+        with assert_refused(TheoryError, f"encode: symbol 'x' takes one of (1, 2). Got {shown}."):
             plain().encode(x=value)
 
 
 def test_encode_refuses_a_name_it_does_not_know():
-    with refused(TheoryError, "Theory.encode: 'y' is not among the inputs, which are a, b, v, x."):
+    with assert_refused(
+        TheoryError, "Theory.encode: 'y' is not among the inputs, which are a, b, v, x."
+    ):
         plain().encode(y=True)
-    with refused(TheoryError, "Theory.encode: 'a' is not among the outputs, which are y."):
+    with assert_refused(TheoryError, "Theory.encode: 'a' is not among the outputs, which are y."):
         plain().encode_outputs(a=True)
 
 
 def test_encode_refuses_shapes_that_do_not_go_together():
-    with refused(TheoryError, "shapes broadcast together. Got (2,) for 'a', (3,) for 'b'."):
+    with assert_refused(TheoryError, "shapes broadcast together. Got (2,) for 'a', (3,) for 'b'."):
         plain().encode(a=[0, 1], b=[0, 1, 1])
-    with refused(
+    with assert_refused(
         TheoryError, "expects one value for 'v', or an array of them with rows of the same"
     ):
         plain().encode(v=[[1, 2], [3]])
@@ -247,9 +263,13 @@ def test_encode_refuses_shapes_that_do_not_go_together():
 
 @pytest.mark.parametrize("shape", [(), (2,), (3, 2), (0,)])
 def test_decode_refuses_another_number_of_columns(shape):
-    with refused(ValueError, f"Theory.decode expects outputs of shape (..., 1). Got {shape}."):
+    with assert_refused(
+        ValueError, f"Theory.decode expects outputs of shape (..., 1). Got {shape}."
+    ):
         plain().decode(torch.zeros(shape))
-    with refused(ValueError, f"Theory.decode expects inputs of shape (..., 8). Got {shape}."):
+    with assert_refused(
+        ValueError, f"Theory.decode expects inputs of shape (..., 8). Got {shape}."
+    ):
         plain().decode_inputs(torch.zeros(shape))
 
 
@@ -264,7 +284,7 @@ def test_decode_refuses_another_number_of_columns(shape):
     ],
 )
 def test_a_syntax_error_is_told_with_its_line(text, message):
-    with refused(TheoryError, f"Theory.from_smtlib: SMT-LIB text cannot be read {message}"):
+    with assert_refused(TheoryError, f"Theory.from_smtlib: SMT-LIB text cannot be read {message}"):
         Theory.from_smtlib(text, inputs=["a"], outputs=["b c"])
 
 
@@ -282,33 +302,37 @@ def test_a_syntax_error_is_told_with_its_line(text, message):
 def test_a_name_that_is_not_declared_is_told_with_a_hint(name, hint):
     text = SCRIPT + "(declare-fun f (Int) Bool)(declare-fun n () Int)(define-fun alias () Bool a)"
     for inputs, outputs in (([name], ["a"]), (["a"], [name]), ([one_hot(name, [1, 2])], ["a"])):
-        with refused(TheoryError, f"from_smtlib: no constant is declared as {name!r}. {hint}"):
+        with assert_refused(
+            TheoryError, f"from_smtlib: no constant is declared as {name!r}. {hint}"
+        ):
             Theory.from_smtlib(text, inputs=inputs, outputs=outputs)
-    with refused(TheoryError, "no constant is declared as 'a'. Declared: none."):
+    with assert_refused(TheoryError, "no constant is declared as 'a'. Declared: none."):
         Theory.from_smtlib("(assert true)", inputs=["a"], outputs=["a"])
 
 
 def test_a_script_that_asserts_nothing_is_refused():
-    with refused(TheoryError, "the script asserts nothing. Add an (assert ...) command."):
+    with assert_refused(TheoryError, "the script asserts nothing. Add an (assert ...) command."):
         Theory.from_smtlib("(declare-const a Bool)", inputs=["a"], outputs=["a"])
 
 
 def test_from_smtlib_takes_names_not_symbols():
-    with refused(TypeError, "from_smtlib takes the names of declared constants. Got a of type"):
+    with assert_refused(
+        TypeError, "from_smtlib takes the names of declared constants. Got a of type"
+    ):
         Theory.from_smtlib(SCRIPT, inputs=[a], outputs=["b c"])
 
 
 def test_a_file_that_is_not_there_is_told_by_name(tmp_path):
     for missing in (tmp_path / "nothing (1).smt2", "assert a"):
         message = f"there is no file {str(missing)!r}, and it is not SMT-LIB text either."
-        with refused(TheoryError, f"Theory.from_smtlib: {message}"):
+        with assert_refused(TheoryError, f"Theory.from_smtlib: {message}"):
             Theory.from_smtlib(missing, inputs=["a"], outputs=["a"])
-    with refused(TheoryError, "there is no file 'no script no script"):
+    with assert_refused(TheoryError, "there is no file 'no script no script"):
         Theory.from_smtlib("no script " * 1000, inputs=["a"], outputs=["a"])
 
 
 def test_a_file_that_is_not_text_is_told_by_name(tmp_path):
     path = tmp_path / "binary.smt2"
     path.write_bytes(b"\xff\xfe(assert true)")
-    with refused(TheoryError, f"the file {str(path)!r} is not UTF-8 text. Save it as such."):
+    with assert_refused(TheoryError, f"the file {str(path)!r} is not UTF-8 text. Save it as such."):
         Theory.from_smtlib(path, inputs=["a"], outputs=["a"])
