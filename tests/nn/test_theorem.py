@@ -27,7 +27,7 @@ def labelled(theory, rows, seed):
     return logits, (truths[picked] > 0).double(), (labels[picked] > 0).double()
 
 
-def compare(theory, forward, backend, rows=24, seed=5):
+def assert_supervised(theory, forward, backend, rows=24, seed=5):
     logits, truth, label = labelled(theory, rows, seed)
     layer = SMTLayer(theory, backend=backend, forward=forward, backward="maxsmt", scale="batch")
     learnt, taught = logits.clone().requires_grad_(), logits.clone().requires_grad_()
@@ -42,13 +42,13 @@ def compare(theory, forward, backend, rows=24, seed=5):
 @pytest.mark.parametrize("forward", FORWARD)
 @pytest.mark.parametrize(("bits", "seed"), WHOLE)
 def test_the_gradient_is_the_one_of_the_hidden_truth(bits, seed, forward):
-    layer = compare(bijection(bits, seed), forward, Table())
+    layer = assert_supervised(bijection(bits, seed), forward, Table())
     assert layer.stats.unsat == 0
 
 
 @pytest.mark.parametrize(("bits", "seed", "dropped"), [(3, 2, 3), (3, 3, 5), (4, 2, 6)])
 def test_inputs_without_a_model_learn_the_hidden_truth_too(bits, seed, dropped):
-    layer = compare(bijection(bits, seed, dropped), "smt", Table())
+    layer = assert_supervised(bijection(bits, seed, dropped), "smt", Table())
     assert layer.stats.unsat > 0
 
 
@@ -66,8 +66,8 @@ def test_a_row_that_the_forward_rule_repaired_is_held_where_its_logits_are():
 
 
 def test_the_theorem_holds_with_z3_and_with_a_formula_that_is_no_list():
-    compare(bijection(3, 7), "smt", Z3())
-    compare(unique_labels(), "maxsmt", Z3())
+    assert_supervised(bijection(3, 7), "smt", Z3())
+    assert_supervised(unique_labels(), "maxsmt", Z3())
 
 
 def test_logits_of_zero_count_as_false_on_both_sides():
