@@ -41,6 +41,7 @@ class Changed:
     limit_ms: int | None = 25
     deterministic: bool = True
     capturable: bool = False
+    cache_hits: int = 0
     name: str = "Changed"
 
     @property

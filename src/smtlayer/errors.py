@@ -17,6 +17,10 @@ class TooManyModelsError(SMTLayerError, ValueError):
     """A theory with more models than a backend was allowed to list."""
 
 
+class NotFiniteError(SMTLayerError, ValueError):
+    """A theory that does not come down to bits."""
+
+
 class SolverUnknownError(SMTLayerError, RuntimeError):
     """A solver gave up on a row and the caller asked for an error rather than zeros."""
 

@@ -12,7 +12,8 @@ observed (its sign is not 0) and ignored elsewhere.
    the same inputs.
 4. *Best.* The weight that `maximize` overrules is the least that any model overrules, compared
    exactly: no positive weight is lost beside a larger one. Without wanted outputs it is zero
-   exactly when `solve` says SAT.
+   exactly when `solve` says SAT. A row that ran out of time may hold the best model found so far
+   instead; it says so by `proved`.
 5. *Rows are independent.* Answers to a permuted batch are the permuted answers; a batch equals its
    rows.
 6. *Repeatable.* The same batch gets the same status and cost again; the same model too from a
@@ -56,6 +57,10 @@ class Solver(Protocol):
         graph can hold them; such a solver never answers UNKNOWN.
         """
 
+    @property
+    def cache_hits(self) -> int:
+        """Rows answered from memory so far; 0 for a solver that has none."""
+
     def solve(self, inputs: Tensor) -> Solution:
         """A model that agrees with every observed input."""
 
@@ -90,6 +95,7 @@ class Row(NamedTuple):
     status: Status
     inputs: Signs
     outputs: Signs
+    proved: bool = True  # False: the best repair found in time, perhaps not the cheapest
 
 
 class RowSolver(Protocol):

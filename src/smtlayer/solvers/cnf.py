@@ -12,7 +12,7 @@ from typing import Any
 
 import z3
 
-from smtlayer.errors import SMTLayerError
+from smtlayer.errors import NotFiniteError
 from smtlayer.theory import Theory
 
 # `blast_distinct`: a Distinct that reaches bit-blast whole would be left over as an atom, and so
@@ -21,10 +21,6 @@ _PIPELINE = (
     "simplify", "dt2bv", ("card2bv", {"pb.solver": "circuit"}),
     ("simplify", {"blast_distinct": True}), "bit-blast", "tseitin-cnf",
 )  # fmt: skip
-
-
-class NotFiniteError(SMTLayerError, ValueError):
-    """A theory that does not come down to bits."""
 
 
 @dataclass(frozen=True, slots=True)

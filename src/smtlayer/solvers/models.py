@@ -12,7 +12,8 @@ import z3
 from pysat.solvers import Minisat22
 from torch import Tensor
 
-from smtlayer.solvers.cnf import Cnf, NotFiniteError, to_cnf
+from smtlayer.errors import NotFiniteError
+from smtlayer.solvers.cnf import Cnf, to_cnf
 from smtlayer.solvers.z3 import ask
 from smtlayer.theory import Theory
 

@@ -39,6 +39,13 @@ class Solution:
     inputs: Tensor  # (B, n) int8, signs the model gives the inputs; zeros without a model
     outputs: Tensor  # (B, m) int8, signs the model gives the outputs; zeros without a model
     cost: Tensor  # (B,)   float64, weight of the inputs overruled; inf without a model
+    # (B,) bool, whether no model costs less; False for the best one found within a time limit.
+    # Left out: as the status says.
+    proved: Tensor = None  # type: ignore[assignment]
+
+    def __post_init__(self) -> None:
+        if self.proved is None:
+            object.__setattr__(self, "proved", self.status != Status.UNKNOWN)
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,6 +34,7 @@ class Rowwise:
     """
 
     capturable = False
+    cache_hits = 0
 
     def __init__(
         self,
@@ -101,4 +102,7 @@ class Rowwise:
         cost = torch.where(overruled, weights.cpu().double(), 0).sum(-1)
         cost = torch.where(status == Status.SAT, cost, torch.inf)
         device = inputs.device
-        return Solution(status.to(device), found.to(device), answers.to(device), cost.to(device))
+        proved = torch.tensor([r.proved for r in rows], dtype=torch.bool)
+        proved &= status != Status.UNKNOWN
+        parts = (status, found, answers, cost, proved)
+        return Solution(*(part.to(device) for part in parts))

@@ -119,6 +119,7 @@ class TableSolver:
 
     name = "Table"
     limit_ms = None
+    cache_hits = 0
     deterministic = True
 
     @property
