@@ -1,6 +1,7 @@
 """This file holds MNIST addition: two handwritten digits, their sum as the only label."""
 
 from functools import cached_property
+from typing import Any
 
 import torch
 import z3
@@ -22,6 +23,30 @@ def addition_theory() -> Theory:
         inputs=[a, b],
         outputs=[total],
     )
+
+
+def long_addition_theory(digits: int) -> Theory:
+    """Two decimal numbers make a sum, column by column as at school.
+
+    The digits are a0, a1, ... and b0, b1, ..., those of the sum s0, s1, ...: one more, and s0 is
+    where the last carry goes. The first is the most significant.
+    """
+    if digits < 1:
+        raise ValueError(f"long_addition_theory: digits must be at least 1. Got {digits}.")
+    a, b = ([z3.BitVec(f"{name}{i}", 4) for i in range(digits)] for name in "ab")
+    total = [z3.BitVec(f"s{i}", 4) for i in range(digits + 1)]
+    carry = [z3.BitVec(f"carry{i}", 1) for i in range(digits + 1)]  # out of column i
+
+    def wide(symbol: Any) -> Any:
+        return z3.ZeroExt(5 - symbol.size(), symbol)  # 9 + 9 + 1 needs 5 bits
+
+    columns = [
+        wide(a[i]) + wide(b[i]) + wide(carry[i + 1]) == 10 * wide(carry[i]) + wide(total[i + 1])
+        for i in range(digits)
+    ]
+    ends = [carry[digits] == 0, wide(total[0]) == wide(carry[0])]
+    are_digits = [z3.ULE(digit, 9) for digit in (*a, *b, *total)]
+    return Theory([*columns, *ends, *are_digits], inputs=[*a, *b], outputs=total)
 
 
 class MnistAddition:
