@@ -6,6 +6,7 @@ import typer
 
 from smtlayer import __version__
 from smtlayer.cli.bench import bench
+from smtlayer.cli.cache import cache
 from smtlayer.cli.train import train_app
 from smtlayer.errors import SMTLayerError
 
@@ -18,6 +19,7 @@ app = typer.Typer(
 )
 app.add_typer(train_app, name="train")
 app.command()(bench)
+app.command()(cache)
 
 
 def _show_version(wanted: bool) -> None:

@@ -147,6 +147,7 @@ class SMTLayer(nn.Module):
             found.inputs.reshape(*batch, self.theory.n_inputs),
             found.outputs.reshape(*batch, self.theory.n_outputs),
             found.cost.reshape(batch),
+            found.proved.reshape(batch),
         )
 
     def extra_repr(self) -> str:

@@ -31,7 +31,8 @@ def forward_pass(plan: Plan, logits: Tensor, signs: Tensor) -> Solution:
     """The forward rule's answer, counted."""
     with _at_work(plan, signs.device):
         solution = plan.forward(plan.solver, signs, lambda: confidence(logits, signs, plan.weights))
-    plan.stats.add({status.name.lower(): solution.status == status for status in Status})
+    masks = {status.name.lower(): solution.status == status for status in Status}
+    plan.stats.add(masks | {"unproved": masks["sat"] & ~solution.proved})
     _check_known(plan, solution.status == Status.UNKNOWN)
     return solution
 
@@ -79,8 +80,10 @@ def is_bad(logits: Tensor, known: Tensor | None) -> Tensor:
 @contextmanager
 def _at_work(plan: Plan, device: torch.device) -> Iterator[None]:
     """Times the solver, and keeps autocast out of it: its sums of signs must be exact."""
+    before = plan.solver.cache_hits
     with plan.stats.clock(), torch.autocast(device.type, enabled=False):
         yield
+    plan.stats.add_hits(plan.solver.cache_hits - before)
 
 
 def _check_known(plan: Plan, unknown: Tensor) -> None:

@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 
 _COUNTS = (
-    "sat", "unsat", "unknown", "settled", "asked", "silent", "contradicted", "undecided",
-    "cache_hits",
+    "sat", "unsat", "unknown", "unproved", "settled", "asked", "silent", "contradicted",
+    "undecided", "cache_hits",
 )  # fmt: skip
 
 
@@ -21,12 +21,13 @@ class Stats:
     | count | rows |
     |---|---|
     | `sat`, `unsat`, `unknown` | by the status of the forward pass |
+    | `unproved` | among `sat`: with the best repair found in time, perhaps not the cheapest |
     | `settled` | whose outputs were what the loss wanted, going back |
     | `asked` | whose outputs were not, so that a blame rule was asked |
     | `silent` | without any gradient coming in |
     | `contradicted` | whose wanted outputs no input allows |
     | `undecided` | on which the solver gave up, going back |
-    | `cache_hits` | answered from a cache, for backends that have one |
+    | `cache_hits` | answered from memory, going forward or back, for backends that have one |
 
     `solver_seconds` is the time spent in the solver, as this process sees it: on a GPU, the time to
     launch the work.
@@ -35,6 +36,7 @@ class Stats:
     def __init__(self) -> None:
         self._totals: dict[tuple[tuple[str, ...], torch.device], Tensor] = {}
         self._seconds = 0.0
+        self._hits = 0
         self._paused = False
 
     def reset(self) -> None:
@@ -42,6 +44,7 @@ class Stats:
         for total in self._totals.values():
             total.zero_()  # in place: a captured graph goes on counting here
         self._seconds = 0.0
+        self._hits = 0
 
     def add(self, masks: Mapping[str, Tensor]) -> None:
         """Counts the true entries of each mask; they stay on their device until somebody looks."""
@@ -53,6 +56,11 @@ class Stats:
             with torch.inference_mode(False):  # or it could not be added to in training
                 self._totals[key] = torch.zeros(len(masks), dtype=torch.int64, device=counts.device)
         self._totals[key].add_(counts)
+
+    def add_hits(self, rows: int) -> None:
+        """Counts rows that a solver answered from memory, which is never on a GPU."""
+        if not self._paused:
+            self._hits += rows
 
     @contextmanager
     def paused(self) -> Iterator[None]:
@@ -88,6 +96,8 @@ class Stats:
         return self._count("sat") + self._count("unsat") + self._count("unknown")
 
     def _count(self, name: str) -> int:
+        if name == "cache_hits":
+            return self._hits
         found = [t[k.index(name)] for (k, _), t in self._totals.items() if name in k]
         return int(sum(int(value) for value in found))
 
@@ -101,12 +111,13 @@ class Stats:
         """Plain numbers, so that they load on any device and in any process."""
         names = {names for names, _ in self._totals}
         counts = {group: [self._count(name) for name in group] for group in names}
-        return {"counts": counts, "seconds": self._seconds}
+        return {"counts": counts, "seconds": self._seconds, "hits": self._hits}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         host = torch.device("cpu")
         counts = {(group, host): torch.tensor(n) for group, n in state["counts"].items()}
-        self.__dict__.update(_totals=counts, _seconds=state["seconds"], _paused=False)
+        seconds, hits = state["seconds"], state["hits"]
+        self.__dict__.update(_totals=counts, _seconds=seconds, _hits=hits, _paused=False)
 
     def __repr__(self) -> str:
         parts = ", ".join(f"{name}={value:g}" for name, value in self.as_dict().items())
