@@ -1,5 +1,6 @@
 """A PyTorch layer whose behaviour is an SMT formula."""
 
+from smtlayer.errors import NotFiniteError as NotFiniteError
 from smtlayer.errors import SMTLayerError as SMTLayerError
 from smtlayer.errors import SolverCrashedError as SolverCrashedError
 from smtlayer.errors import SolverUnknownError as SolverUnknownError
@@ -11,6 +12,7 @@ from smtlayer.solvers import Z3 as Z3
 from smtlayer.solvers import Auto as Auto
 from smtlayer.solvers import Core as Core
 from smtlayer.solvers import Enumerate as Enumerate
+from smtlayer.solvers import Sat as Sat
 from smtlayer.solvers import Solution as Solution
 from smtlayer.solvers import Status as Status
 from smtlayer.solvers import Table as Table

@@ -72,14 +72,46 @@ def test_a_solver_that_crashed_is_opened_anew_and_no_other(fragile):
     assert Fragile.opened == 2
 
 
-def test_other_errors_are_not_swallowed():
+def test_other_errors_are_unknown_rows_too_and_told_once():
     class Wrong(Fragile):
         def answer(self, inputs):
-            raise ZeroDivisionError
+            raise ZeroDivisionError("by nothing")
 
     solver = Rowwise(xor(), lambda theory: Wrong(()), name="W", limit_ms=5, deterministic=True)
-    with pytest.raises(ZeroDivisionError):
+    with pytest.warns(RuntimeWarning, match="W failed on a row .ZeroDivisionError: by nothing"):
+        assert solver.solve(ONES).status.tolist() == [Status.UNKNOWN] * 3
+    assert solver.solve(ONES).status.tolist() == [Status.UNKNOWN] * 3
+
+
+def test_ctrl_c_is_not_taken_for_a_failure():
+    class Interrupted(Fragile):
+        def answer(self, inputs):
+            raise KeyboardInterrupt
+
+    solver = Rowwise(xor(), lambda t: Interrupted(()), name="I", limit_ms=5, deterministic=True)
+    Interrupted.opened = 0
+    for _ in range(2):
+        with pytest.raises(KeyboardInterrupt):
+            solver.solve(ONES)
+    assert Interrupted.opened == 2  # it may be left in any state
+
+
+def test_what_cannot_be_opened_raises_at_first_and_is_an_unknown_row_after_a_crash():
+    openings = iter([OSError("no licence"), None, OSError("no memory"), None])
+
+    def open_row(theory):
+        failure = next(openings)
+        if failure:
+            raise failure
+        return Fragile({(1, -1)})
+
+    solver = Rowwise(xor(), open_row, name="O", limit_ms=5, deterministic=True)
+    with pytest.raises(OSError, match="no licence"):
         solver.solve(ONES)
+    inputs = torch.tensor([[1, 1], [1, -1], [1, 1], [1, 1]], dtype=torch.int8)
+    with pytest.warns(RuntimeWarning, match="no memory"):
+        status = solver.solve(inputs).status.tolist()
+    assert status == [Status.SAT, Status.UNKNOWN, Status.UNKNOWN, Status.SAT]
 
 
 def test_a_failure_inside_z3_is_an_unknown_row_and_the_layer_goes_on(monkeypatch):
@@ -110,7 +142,7 @@ def test_an_empty_batch_opens_nothing(fragile):
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_a_forked_process_opens_a_solver_of_its_own(fragile, monkeypatch):
     fragile.solve(ONES)
-    monkeypatch.setattr("smtlayer.solvers.rowwise.os.getpid", lambda: -5)  # as a child sees it
+    monkeypatch.setattr("os.getpid", lambda: -5)  # as a child sees it
     fragile.solve(ONES)
     assert Fragile.opened == 2
     fragile.solve(ONES)
@@ -136,7 +168,7 @@ def test_threads_take_turns_from_the_first_question_on(monkeypatch):
         time.sleep(0.002)
         return process
 
-    monkeypatch.setattr("smtlayer.solvers.rowwise.os.getpid", slow_getpid)
+    monkeypatch.setattr("os.getpid", slow_getpid)
     barrier = threading.Barrier(4)
 
     def work():

@@ -41,7 +41,8 @@ class SMTLayer(nn.Module):
 
     Args:
         theory: The constraints, with their inputs and outputs in column order.
-        backend: Who answers. `Auto()` lists the models of small theories and asks z3 about others.
+        backend: Who answers. `Auto()` lists the models of small theories, asks a SAT solver about
+            other finite ones, and z3 about the rest.
         forward: In `train()`: what to do with inputs that contradict the theory. `"smt"` returns
             zeros, `"maxsmt"` overrules the least confident ones.
         inference: The same in `eval()`.

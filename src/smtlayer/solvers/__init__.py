@@ -11,7 +11,9 @@ from smtlayer.solvers.results import Core as Core
 from smtlayer.solvers.results import Solution as Solution
 from smtlayer.solvers.results import Status as Status
 from smtlayer.solvers.rowwise import Rowwise as Rowwise
+from smtlayer.solvers.sat import Sat as Sat
 from smtlayer.solvers.table import Table as Table
+from smtlayer.solvers.workers import Workers as Workers
 from smtlayer.solvers.z3 import Z3 as Z3
 
 # Spelt out, because a star import would otherwise bring the submodule z3 and hide the package.
@@ -24,9 +26,11 @@ __all__ = [  # noqa: RUF022
     "Row",
     "RowSolver",
     "Rowwise",
+    "Sat",
     "Solution",
     "Solver",
     "Status",
     "Table",
+    "Workers",
     "Z3",
 ]  # fmt: skip

@@ -1,10 +1,15 @@
 """This file picks a backend for a theory, and says why."""
 
 from dataclasses import dataclass
+from typing import Any
 
+from smtlayer.errors import NotFiniteError
 from smtlayer.solvers.base import Backend, Solver, check_positive
-from smtlayer.solvers.models import list_models
+from smtlayer.solvers.cnf import to_cnf
+from smtlayer.solvers.models import Models, list_models
+from smtlayer.solvers.sat import Sat
 from smtlayer.solvers.table import Table
+from smtlayer.solvers.workers import Workers, check_workers, picklable_state
 from smtlayer.solvers.z3 import Z3
 from smtlayer.theory import Theory
 
@@ -19,12 +24,14 @@ class Choice:
 
 @dataclass(frozen=True)
 class Auto:
-    """Takes `Table` where the list of all models is short, else `Z3`.
+    """Takes `Table` where the list of all models is short, `Sat` where it is finite, else `Z3`.
 
     Args:
         max_models: What counts as short.
-        timeout_ms: Time limit of one question about one row, for `Z3`.
+        timeout_ms: Time limit of one question about one row, for `Sat` and `Z3`.
         list_timeout_s: How long to try listing the models.
+        workers: Who asks `Sat` or `Z3`: 0 for this process, a number of worker processes, an
+            `Executor`, or a function that makes one. See `Rowwise`.
 
     Example:
         >>> import z3
@@ -35,14 +42,22 @@ class Auto:
 
     max_models: int = 20_000
     timeout_ms: int = 10_000
-    list_timeout_s: float = 5.0
+    list_timeout_s: float = 1.0
+    workers: Workers = 0
 
     def __post_init__(self) -> None:
         check_positive(self, "max_models", "timeout_ms", "list_timeout_s")
+        check_workers("Auto", self.workers)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return picklable_state(self)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> "Auto":
+        return self  # frozen; and a running executor cannot be copied
 
     def choose(self, theory: Theory) -> Choice:
         """The backend that `compile` would take for this theory, and why."""
-        models = list_models(theory, self.max_models, self.list_timeout_s)
+        models = list_models(theory, self.max_models, self.list_timeout_s, foresee=True)
         if models.complete:
             count = len(models)
             plural = "" if count == 1 else "s"
@@ -50,12 +65,22 @@ class Auto:
                 Table(self.max_models, self.list_timeout_s),
                 f"it has {count:,} model{plural} over its inputs and outputs, few enough to list",
             )
-        if models.reason.startswith("has more"):
-            reason = f"it {models.reason} over its inputs and outputs, too many to list"
-        else:
-            reason = f"its models cannot be listed: {models.reason}"
-        return Choice(Z3(self.timeout_ms), reason)
+        try:
+            to_cnf(theory)
+        except NotFiniteError as error:
+            return Choice(
+                Z3(self.timeout_ms, workers=self.workers), f"{_too_many(models)}, and {error}"
+            )
+        return Choice(
+            Sat(self.timeout_ms, workers=self.workers), f"{_too_many(models)}, but it is finite"
+        )
 
     def compile(self, theory: Theory) -> Solver:
         """The chosen backend's solver."""
         return self.choose(theory).backend.compile(theory)
+
+
+def _too_many(models: Models) -> str:
+    if models.reason.startswith("has more"):
+        return f"it {models.reason} over its inputs and outputs, too many to list"
+    return f"its models cannot be listed: {models.reason}"

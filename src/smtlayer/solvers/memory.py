@@ -25,6 +25,12 @@ def remembering(solver: Solver, size: int) -> Solver:
     return Remembering(solver, size) if size else solver
 
 
+def check_size(who: str, size: int) -> None:
+    """Raises unless `size` answers can be kept."""
+    if size < 0:
+        raise ValueError(f"{who} expects remember of 0 or more. Got {size!r}.")
+
+
 @final
 class Remembering:
     """Answers rows from memory where it can, and asks another solver about the rest.

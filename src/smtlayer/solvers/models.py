@@ -7,13 +7,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 
+import numpy as np
 import torch
 import z3
 from pysat.solvers import Minisat22
 from torch import Tensor
 
 from smtlayer.errors import NotFiniteError
-from smtlayer.solvers.cnf import Cnf, to_cnf
+from smtlayer.solvers import store
+from smtlayer.solvers.clauses import Cnf
+from smtlayer.solvers.cnf import to_cnf
 from smtlayer.solvers.z3 import ask
 from smtlayer.theory import Theory
 
@@ -34,18 +37,35 @@ class Models:
 
 
 _memory: dict[tuple[str, int], Models] = {}
+_MORE, _SLOW = "has more", "would take"
+_LOOK = 256  # models after which the rest is estimated
 
 
-def list_models(theory: Theory, max_models: int, timeout_s: float) -> Models:
+def list_models(
+    theory: Theory, max_models: int, timeout_s: float, *, foresee: bool = False
+) -> Models:
     """All models, or `max_models` of them if there are more, or as many as the time allows.
 
     A list that does not hang on the time limit is remembered, so that choosing a backend and
-    compiling it lists models once.
+    compiling it lists models once, and kept in the store.
+
+    Args:
+        theory: Any theory.
+        max_models: Where to stop.
+        timeout_s: When to stop.
+        foresee: Whether to stop early where the first models show that a full list would take at
+            least twice the time; this is kept in the store, too.
     """
     key = (theory.digest, max_models)
     if key not in _memory:
-        models = _list(theory, max_models, timeout_s)
-        if models.reason.startswith("ran out of time"):
+        kinds = [f"models_{max_models}", f"models_{max_models}_{int(timeout_s * 1000)}"]
+        found = (_load(theory, kind) for kind in kinds[: 1 + foresee])
+        kept = next((models for models in found if models is not None), None)
+        models = kept or _list(theory, max_models, timeout_s, foresee)
+        lasting = not models.reason or models.reason.startswith(_MORE)
+        if kept is None and (lasting or models.reason.startswith(_SLOW)):
+            _save(theory, kinds[not lasting], models)
+        if not lasting:
             return models
         while len(_memory) >= _REMEMBERED:
             del _memory[next(iter(_memory))]
@@ -53,47 +73,71 @@ def list_models(theory: Theory, max_models: int, timeout_s: float) -> Models:
     return _memory[key]
 
 
+def _save(theory: Theory, kind: str, models: Models) -> None:
+    reason = np.frombuffer(models.reason.encode(), dtype=np.uint8)
+    arrays = {"inputs": models.inputs.numpy(), "outputs": models.outputs.numpy()}
+    store.save(kind, theory.digest, **arrays, reason=reason)
+
+
+def _load(theory: Theory, kind: str) -> Models | None:
+    kept = store.load(kind, theory.digest)
+    if kept is None:
+        return None
+    reason = kept["reason"].tobytes().decode()
+    inputs, outputs = (torch.from_numpy(kept[name]) for name in ("inputs", "outputs"))
+    return Models(inputs, outputs, not reason, reason)
+
+
 class _GaveUpError(Exception):
     """The list ends here, for the reason given."""
 
 
-def _list(theory: Theory, max_models: int, timeout_s: float) -> Models:
-    deadline = time.monotonic() + timeout_s
+def _list(theory: Theory, max_models: int, timeout_s: float, foresee: bool) -> Models:
+    start = time.monotonic()
     try:
-        source = _by_clauses(to_cnf(theory, timeout_s), deadline)
+        source = _by_clauses(to_cnf(theory, timeout_s), start + timeout_s)
     except NotFiniteError:
-        source = _by_z3(theory, deadline)
+        source = _by_z3(theory, start + timeout_s)
     found: list[list[int]] = []
     reason = ""
     try:
         for model in islice(source, max_models + 1):
             found.append(model)
+            if foresee and len(found) % _LOOK == 0:
+                _estimate(len(found), max_models, time.monotonic() - start, timeout_s)
     except TimeoutError:
         reason = f"ran out of time after {timeout_s:g} s"
     except _GaveUpError as error:
         reason = str(error)
     if len(found) > max_models:
         found.pop()
-        reason = f"has more than {max_models} models"
+        reason = f"{_MORE} than {max_models} models"
     signs = torch.tensor(sorted(found), dtype=torch.int8)
     signs = signs.reshape(len(found), theory.n_inputs + theory.n_outputs)
     inputs, outputs = signs[:, : theory.n_inputs], signs[:, theory.n_inputs :]
     return Models(inputs.contiguous(), outputs.contiguous(), not reason, reason)
 
 
+def _estimate(found: int, max_models: int, spent_s: float, timeout_s: float) -> None:
+    """Gives up when a quarter of the time has shown that twice the time would not do."""
+    if spent_s > timeout_s / 4 and spent_s / found * max_models > 2 * timeout_s:
+        raise _GaveUpError(f"{_SLOW} more than {timeout_s:g} s to list")
+
+
 def _by_clauses(cnf: Cnf, deadline: float) -> Iterator[list[int]]:
     """Finite theories: a SAT solver, thousands of models a second."""
+    variables = {abs(x) for x in cnf.columns}
     with Minisat22(bootstrap_with=cnf.clauses) as solver:
         alarm = threading.Timer(max(deadline - time.monotonic(), 0), solver.interrupt)
         alarm.daemon = True
         alarm.start()
         try:
             while solver.solve_limited(expect_interrupt=True):
+                values = solver.get_model() or []
                 # A variable that no clause mentions has no value: both are models.
-                model: list[int] = (solver.get_model() or [])[: cnf.n_columns]
-                model.extend(range(len(model) + 1, cnf.n_columns + 1))
-                yield [1 if literal > 0 else -1 for literal in model]
-                solver.add_clause([-literal for literal in model])
+                values.extend(range(len(values) + 1, cnf.n_variables + 1))
+                yield [1 if values[abs(x) - 1] * x > 0 else -1 for x in cnf.columns]
+                solver.add_clause([-values[variable - 1] for variable in variables])
             if solver.get_status() is None:
                 raise TimeoutError
         finally:

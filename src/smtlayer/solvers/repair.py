@@ -1,52 +1,205 @@
-"""This file finds the cheapest inputs to overrule, given only a way to ask about some of them.
+"""This file finds the cheapest inputs to overrule: weighted MaxSAT, guided by cores.
 
-It is the implicit hitting set method. Every unsat core must lose a member, so a repair hits every
-core; the cheapest set that hits the cores seen so far costs no more than the cheapest repair. Ask
-whether the theory can do without that set: if yes, it *is* the cheapest repair; if not, the answer
-holds a new core. Weights are compared as exact integers.
+Literals that the inputs ask for are soft: each has a weight, what it costs to overrule it. Assume
+them all, the heaviest first. If the solver refuses, it names a core, literals that cannot all hold.
+One of them must go, so the least of their weights w is owed in any case: take w off each of them,
+and in their place make it soft, with weight w, that no more than one of them is overruled (a
+counter over the core; when that in turn is in a core: no more than two, and so on). Then the total
+still owed is the same for every model as before, less w. When all that is left can hold, nothing
+more is owed, and the model at hand is the cheapest.
+
+Heavy literals are assumed before light ones (stratification): cores then consist of heavy literals
+and owe much, and each layer gives a model that holds if time runs out. Weights are exact integers.
+
+This is OLL with stratification by diversity, as in RC2 (Ignatiev, Morgado, Marques-Silva, 2019).
 """
 
-import math
-import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
+from typing import Any, NamedTuple, Protocol, final
 
+from pysat.card import ITotalizer
+
+from smtlayer.solvers.base import Row, Signs
 from smtlayer.solvers.results import Status
 
-# Whether the given inputs can hold together; if not, a subset of them that cannot.
-Check = Callable[[Collection[int]], tuple[Status, frozenset[int]]]
+_DIVERSITY = 1.25  # literals a different weight, above which the next layer begins
 
 
-def cheapest_repair(check: Check, weights: Mapping[int, float], deadline: float) -> Status:
-    """Asks `check` until its last SAT answer is a model that overrules the least weight.
+class Answer(NamedTuple):
+    """What a solver says of some literals."""
+
+    status: Status
+    model: Any = None  # if SAT, for `Oracle.holds`
+    core: Sequence[int] = ()  # if UNSAT: some of the literals, which alone cannot hold
+
+
+class Oracle(Protocol):
+    """An incremental solver of clauses: variables are numbers, a negative number is a negation."""
+
+    top: int  # the last variable in use
+
+    def check(self, literals: Sequence[int]) -> Answer:
+        """Whether these literals can hold together."""
+
+    def holds(self, model: Any, literal: int) -> bool:
+        """Whether a literal is true in a model."""
+
+    def add(self, clauses: Iterable[Sequence[int]]) -> None:
+        """Takes in clauses, which may use variables up to `top`."""
+
+
+class Repair(NamedTuple):
+    """A model that overrules little."""
+
+    status: Status
+    model: Any = None
+    proved: bool = True  # whether no model overrules less
+
+
+def cheapest_repair(oracle: Oracle, wanted: Sequence[int], weights: Mapping[int, int]) -> Repair:
+    """The model with the wanted literals that overrules soft literals of the least weight.
+
+    Adds counters to the oracle, over variables above its present `top`: clauses that hold when all
+    these variables are true, so that they can be made so afterwards.
 
     Args:
-        check: Answers about a subset of the observed inputs.
-        weights: The positive weight of each observed input.
-        deadline: When to give up, by `time.monotonic()`.
+        oracle: Who answers. One that gives up answers UNKNOWN, then and from then on.
+        wanted: Literals that must hold.
+        weights: The positive weight of each soft literal; see `exact_integers`.
 
     Returns:
-        SAT once the last model found is the best one, UNSAT if there is none, else UNKNOWN.
+        SAT and the model; UNSAT if the wanted literals cannot hold; UNKNOWN if time ran out before
+        any model was found. If it ran out later, the best model so far, not `proved`.
     """
-    exact = exact_integers(weights)
-    cores: list[frozenset[int]] = []
-    while True:
+    return _Search(oracle, wanted, weights).run()
+
+
+@final
+class _Search:
+    def __init__(self, oracle: Oracle, wanted: Sequence[int], weights: Mapping[int, int]) -> None:
+        self._oracle = oracle
+        self._wanted = list(wanted)
+        self._weights = weights
+        self._owed = dict(weights)  # soft literals and counters, and what is left of their weight
+        self._counters: dict[int, tuple[ITotalizer, int]] = {}  # no more than so many: the counter
+        self._least = 0  # what every repair costs at the least
+        self._cost: int | None = None  # of the best model so far
+        self._best: Any = None
+
+    def run(self) -> Repair:
+        everything = self._check(min(self._owed.values(), default=0))
+        if everything.status is Status.SAT:
+            return Repair(Status.SAT, everything.model)
+        anything = self._oracle.check(self._wanted)
+        if anything.status is not Status.SAT:
+            return Repair(anything.status)
+        self._note(anything.model)
         try:
-            overruled = cheapest_hitting_set(cores, exact, deadline)
-        except TimeoutError:
-            return Status.UNKNOWN
-        kept = weights.keys() - overruled
-        status, core = check(kept)
-        if status is not Status.UNSAT:
-            return status
-        while status is Status.UNSAT:  # further cores that share nothing with those of this round
-            if not core:
-                return Status.UNSAT
-            cores.append(core)
-            kept = kept - core
-            status, core = check(kept)
-        if status is Status.UNKNOWN:
-            return status
+            proved = self._search()
+        finally:
+            for counter, _ in self._counters.values():
+                counter.delete()
+        return Repair(Status.SAT, self._best, proved)
+
+    def _search(self) -> bool:
+        """Goes down layer by layer; whether it came to the end."""
+        layer = next_layer(self._owed, None)
+        while layer is not None and self._cost != self._least:
+            answer = self._check(layer)
+            while answer.status is Status.UNSAT:
+                self._pay([x for x in answer.core if x in self._owed])
+                answer = self._check(layer)
+            if answer.status is Status.UNKNOWN:
+                return False
+            self._note(answer.model)
+            layer = next_layer(self._owed, layer)
+        return True
+
+    def _check(self, layer: int) -> Answer:
+        soft = [x for x, weight in self._owed.items() if weight >= layer]
+        soft.sort(key=lambda x: -self._owed[x])
+        return self._oracle.check(self._wanted + soft)
+
+    def _note(self, model: Any) -> None:
+        """Keeps a model if it is the best so far."""
+        overruled = (x for x in self._weights if not self._oracle.holds(model, x))
+        cost = sum(self._weights[x] for x in overruled)
+        if self._cost is None or cost < self._cost:
+            self._cost, self._best = cost, model
+
+    def _pay(self, core: Sequence[int]) -> None:
+        """Takes the least weight of a core off its members, and counts how many are overruled."""
+        least = min(self._owed[x] for x in core)
+        self._least += least
+        for x in core:
+            self._owed[x] -= least
+            if not self._owed[x]:
+                del self._owed[x]
+            if x in self._counters:
+                counter, most = self._counters[x]
+                self._allow(counter, most + 1, least)
+        if len(core) > 1:
+            counter = ITotalizer([-x for x in core], ubound=1, top_id=self._oracle.top)
+            self._grown(counter, counter.cnf.clauses)
+            self._allow(counter, 1, least)
+
+    def _allow(self, counter: ITotalizer, most: int, weight: int) -> None:
+        """Makes it soft that no more than `most` of a counter's literals hold."""
+        if most >= len(counter.lits):
+            return
+        if most >= len(counter.rhs):
+            counter.increase(ubound=most, top_id=self._oracle.top)
+            new = counter.cnf.clauses[-counter.nof_new :] if counter.nof_new else []
+            self._grown(counter, new)
+        literal = -counter.rhs[most]
+        self._owed[literal] = self._owed.get(literal, 0) + weight
+        self._counters[literal] = (counter, most)
+
+    def _grown(self, counter: ITotalizer, clauses: Sequence[Sequence[int]]) -> None:
+        self._oracle.top = max(self._oracle.top, counter.top_id)
+        self._oracle.add(clauses)
+
+
+def next_layer(weights: Mapping[int, int], layer: int | None) -> int | None:
+    """The weight down to which literals are assumed next; None after the last.
+
+    As few layers as keep literals of about the same weight together: a layer ends where there are
+    enough literals for each different weight.
+
+    Example:
+        >>> next_layer({1: 100, 2: 90, 3: 2, 4: 2, 5: 2, 6: 1}, None)
+        2
+        >>> next_layer({1: 100, 2: 90, 3: 2, 4: 2, 5: 2, 6: 1}, 2)
+        1
+    """
+    heavy = sorted(weights.values(), reverse=True)
+    different = 0
+    for i, weight in enumerate(heavy):
+        if layer is not None and weight >= layer:
+            continue
+        last_of_its_weight = i + 1 == len(heavy) or heavy[i + 1] != weight
+        if last_of_its_weight:
+            different += 1
+            if i + 1 == len(heavy) or (i + 1) / different > _DIVERSITY:
+                return weight
+    return None
+
+
+def signed(columns: Sequence[int], signs: Signs) -> list[int]:
+    """The literals that some signs ask of columns; a sign of 0 asks nothing."""
+    return [x * sign for x, sign in zip(columns, signs, strict=True) if sign]
+
+
+def row_of(oracle: Oracle, repair: Repair, inputs: Sequence[int], outputs: Sequence[int]) -> Row:
+    """A repair as the signs of columns, given by their literals."""
+    if repair.status is not Status.SAT:
+        return Row(repair.status, (), ())
+    found, answers = (
+        [1 if oracle.holds(repair.model, x) else -1 for x in columns]
+        for columns in (inputs, outputs)
+    )
+    return Row(repair.status, found, answers, repair.proved)
 
 
 def exact_integers(weights: Mapping[int, float]) -> dict[int, int]:
@@ -59,44 +212,3 @@ def exact_integers(weights: Mapping[int, float]) -> dict[int, int]:
     fractions = {i: Fraction(weight) for i, weight in weights.items()}
     unit = max((f.denominator for f in fractions.values()), default=1)
     return {i: int(f * unit) for i, f in fractions.items()}  # denominators are powers of two
-
-
-def cheapest_hitting_set(
-    sets: Sequence[frozenset[int]], weights: Mapping[int, int], deadline: float = math.inf
-) -> frozenset[int]:
-    """The cheapest set that shares a member with each of the given sets, by branch and bound.
-
-    Example:
-        >>> sorted(cheapest_hitting_set([frozenset({0, 1}), frozenset({1, 2})], {0: 1, 1: 3, 2: 1}))
-        [0, 2]
-    """
-    incumbent: list[tuple[int, frozenset[int]]] = []
-
-    def search(open_sets: list[frozenset[int]], chosen: frozenset[int], cost: int) -> None:
-        if time.monotonic() > deadline:
-            raise TimeoutError
-        if incumbent and cost + _bound(open_sets, weights) >= incumbent[0][0]:
-            return
-        if not open_sets:
-            incumbent[:] = [(cost, chosen)]
-            return
-        smallest = min(open_sets, key=len)
-        banned: set[int] = set()
-        for member in sorted(smallest, key=lambda i: (weights[i], i)):
-            rest = [s - banned for s in open_sets if member not in s]
-            if all(rest):
-                search(rest, chosen | {member}, cost + weights[member])
-            banned.add(member)
-
-    search(list(sets), frozenset(), 0)
-    return incumbent[0][1]
-
-
-def _bound(sets: Sequence[frozenset[int]], weights: Mapping[int, int]) -> int:
-    """What disjoint sets must cost at the least."""
-    total, used = 0, set[int]()
-    for members in sorted(sets, key=len):
-        if used.isdisjoint(members):
-            used |= members
-            total += min(weights[i] for i in members)
-    return total

@@ -2,20 +2,29 @@
 
 import copy
 import time
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, final
 
 import z3
 
 from smtlayer.errors import SolverCrashedError
 from smtlayer.solvers.base import Row, Signs, Solver, check_positive
-from smtlayer.solvers.repair import cheapest_repair
+from smtlayer.solvers.blame import minimal_core
+from smtlayer.solvers.memory import check_size, remembering
+from smtlayer.solvers.repair import (
+    Answer,
+    Repair,
+    cheapest_repair,
+    exact_integers,
+    row_of,
+    signed,
+)
 from smtlayer.solvers.results import Status
 from smtlayer.solvers.rowwise import Rowwise
+from smtlayer.solvers.workers import Workers, check_workers, picklable_state
 from smtlayer.theory import Theory
 
-_NO_MODEL: Signs = ()
 _CLOCK_S = 0.02  # how early a clock may think a time limit was reached
 
 
@@ -26,6 +35,9 @@ class Z3:
     Args:
         timeout_ms: Time limit of one question about one row; past it the row is UNKNOWN.
         seed: z3's random seed.
+        workers: Who asks: 0 for this process, a number of worker processes, an `Executor`, or a
+            function that makes one. See `Rowwise`.
+        remember: Answers kept in memory, by row.
 
     Example:
         >>> import torch
@@ -37,13 +49,31 @@ class Z3:
 
     timeout_ms: int = 10_000
     seed: int = 0
+    workers: Workers = 0
+    remember: int = 10_000
 
     def __post_init__(self) -> None:
         check_positive(self, "timeout_ms")
+        check_workers("Z3", self.workers)
+        check_size("Z3", self.remember)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return picklable_state(self)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> "Z3":
+        return self  # frozen; and a running executor cannot be copied
 
     def compile(self, theory: Theory) -> Solver:
         """A solver that asks z3 about one row at a time."""
-        return Rowwise(theory, self.open, name="Z3", limit_ms=self.timeout_ms, deterministic=False)
+        rows = Rowwise(
+            theory,
+            replace(self, workers=0).open,  # workers have no use for workers of their own
+            name="Z3",
+            limit_ms=self.timeout_ms,
+            deterministic=False,
+            workers=self.workers,
+        )
+        return remembering(rows, self.remember)
 
     def open(self, theory: Theory) -> "Z3Row":
         """The solver of rows, in a z3 context of its own."""
@@ -52,99 +82,104 @@ class Z3:
 
 @final
 class Z3Row:
-    """One theory in one incremental z3 solver; see `RowSolver`."""
+    """One theory in one incremental z3 solver; see `RowSolver` and `Oracle`."""
 
     def __init__(self, theory: Theory, options: Z3) -> None:
         own = copy.deepcopy(theory)  # in a context of its own, so that threads cannot meet in it
         self._solver = z3.SimpleSolver(ctx=own.inputs[0].ctx)
         self._solver.set("random_seed", options.seed)
         self._solver.add(*own.formulas)
-        self._inputs = [self._literals(column) for column in own.inputs]
-        self._outputs = [self._literals(column) for column in own.outputs]
+        self._terms: dict[int, Any] = {}  # by literal
+        self._number: dict[int, int] = {}  # by the id of a term
+        self.top = 0
+        self._inputs = [self._column(column) for column in own.inputs]
+        self._outputs = [self._column(column) for column in own.outputs]
         self._timeout_s = options.timeout_ms / 1000
         self._deadline = 0.0
-        self._model: Any = None
 
     def solve(self, inputs: Signs) -> Row:
         """A model that agrees with every observed input."""
         self._start()
-        status, _ = self._check(_observed(inputs), inputs, ())
-        return self._row(status)
+        answer = self.check(signed(self._inputs, inputs))
+        return self._row(Repair(answer.status, answer.model))
 
     def maximize(self, inputs: Signs, weights: Sequence[float], outputs: Signs) -> Row:
         """A model with the wanted outputs that overrules inputs of the least total weight."""
         self._start()
-        status = cheapest_repair(
-            lambda kept: self._check(kept, inputs, outputs),
-            {i: weights[i] for i in _observed(inputs)},
-            self._deadline,
-        )
-        return self._row(status)
+        observed = {x * s: w for x, s, w in zip(self._inputs, inputs, weights, strict=True) if s}
+        before = self.top
+        self._solver.push()  # what the search adds is gone afterwards
+        try:
+            wanted = signed(self._outputs, outputs)
+            return self._row(cheapest_repair(self, wanted, exact_integers(observed)))
+        finally:
+            self._solver.pop()
+            for variable in range(before + 1, self.top + 1):
+                for literal in (variable, -variable):
+                    del self._number[self._terms.pop(literal).get_id()]
+            self.top = before
 
     def core(
         self, inputs: Signs, weights: Sequence[float], outputs: Signs
     ) -> tuple[Status, Sequence[int]]:
         """The core that deletion from the heaviest input to the lightest ends with."""
         self._start()
-        order = sorted(_observed(inputs), key=lambda i: -weights[i])
-        status, core = self._check(order, inputs, outputs)
-        needed: list[int] = []
-        for position, i in enumerate(order):
-            if status is not Status.UNSAT:
-                return status, ()
-            if i not in core:
-                continue  # the core found last stays one without it: no need to ask
-            answer, smaller = self._check([*needed, *order[position + 1 :]], inputs, outputs)
-            if answer is Status.SAT:
-                needed.append(i)
-            elif answer is Status.UNSAT:
-                core = smaller
-            else:
-                status = answer
-        return status, needed if status is Status.UNSAT else ()
+        wanted = signed(self._outputs, outputs)
+        order = sorted((i for i, sign in enumerate(inputs) if sign), key=lambda i: -weights[i])
+        column = {self._inputs[i] * inputs[i]: i for i in order}
+
+        def check(kept: Sequence[int]) -> tuple[Status, frozenset[int]]:
+            answer = self.check([*wanted, *(self._inputs[i] * inputs[i] for i in kept)])
+            return answer.status, frozenset(column[x] for x in answer.core if x in column)
+
+        return minimal_core(check, order)
+
+    def check(self, literals: Sequence[int]) -> Answer:
+        """Whether these literals can hold together, within the time limit."""
+        left_ms = int((self._deadline - time.monotonic()) * 1000)
+        if left_ms <= 0:
+            return Answer(Status.UNKNOWN)
+        try:
+            status = status_of(ask(self._solver, left_ms, *(self._terms[x] for x in literals)))
+            if status is Status.SAT:
+                return Answer(status, model=self._solver.model())
+            if status is Status.UNKNOWN:
+                return Answer(status)
+            core = [self._number[term.get_id()] for term in self._solver.unsat_core()]
+        except z3.Z3Exception as error:
+            raise SolverCrashedError(f"Z3 failed on a row: {error}") from error
+        return Answer(status, core=core)
+
+    def holds(self, model: Any, literal: int) -> bool:
+        """Whether a literal is true in a model."""
+        return bool(z3.is_true(model.eval(self._terms[literal], model_completion=True)))
+
+    def add(self, clauses: Iterable[Sequence[int]]) -> None:
+        """Takes in clauses."""
+        for clause in clauses:
+            for literal in clause:
+                if literal not in self._terms:
+                    self._name(abs(literal))
+            self._solver.add(z3.Or([self._terms[x] for x in clause]))
+
+    def _column(self, column: Any) -> int:
+        """A variable for a column; assumptions must be literals."""
+        self.top += 1
+        self._name(self.top)
+        self._solver.add(self._terms[self.top] == column)
+        return self.top
+
+    def _name(self, variable: int) -> None:
+        term = z3.FreshBool("column", ctx=self._solver.ctx)
+        for literal, signed_term in ((variable, term), (-variable, z3.Not(term))):
+            self._terms[literal] = signed_term
+            self._number[signed_term.get_id()] = literal
 
     def _start(self) -> None:
         self._deadline = time.monotonic() + self._timeout_s
 
-    def _literals(self, column: Any) -> dict[int, Any]:
-        """A literal for each sign of a column; assumptions must be literals."""
-        literal = z3.FreshBool("column", ctx=column.ctx)
-        self._solver.add(literal == column)
-        return {1: literal, -1: z3.Not(literal)}
-
-    def _check(
-        self, kept: Collection[int], inputs: Signs, outputs: Signs
-    ) -> tuple[Status, frozenset[int]]:
-        """Can these inputs hold with these outputs? If not: which of them cannot."""
-        left_ms = int((self._deadline - time.monotonic()) * 1000)
-        if left_ms <= 0:
-            return Status.UNKNOWN, frozenset()
-        wanted = [self._outputs[i][sign] for i, sign in enumerate(outputs) if sign]
-        literals = {i: self._inputs[i][inputs[i]] for i in kept}
-        position = {literal.get_id(): i for i, literal in literals.items()}
-        try:
-            status = status_of(ask(self._solver, left_ms, *wanted, *literals.values()))
-            if status is Status.SAT:
-                self._model = self._solver.model()
-            if status is not Status.UNSAT:
-                return status, frozenset()
-            blamed = (position.get(literal.get_id()) for literal in self._solver.unsat_core())
-        except z3.Z3Exception as error:
-            raise SolverCrashedError(f"Z3 failed on a row: {error}") from error
-        return status, frozenset(i for i in blamed if i is not None)
-
-    def _row(self, status: Status) -> Row:
-        if status is not Status.SAT:
-            return Row(status, _NO_MODEL, _NO_MODEL)
-        return Row(status, self._signs(self._inputs), self._signs(self._outputs))
-
-    def _signs(self, columns: Sequence[dict[int, Any]]) -> Signs:
-        values = (self._model.eval(c[1], model_completion=True) for c in columns)
-        return [1 if z3.is_true(value) else -1 for value in values]
-
-
-def _observed(inputs: Signs) -> list[int]:
-    return [i for i, sign in enumerate(inputs) if sign]
+    def _row(self, repair: Repair) -> Row:
+        return row_of(self, repair, self._inputs, self._outputs)
 
 
 def ask(solver: Any, timeout_ms: int, *assumptions: Any) -> Any:

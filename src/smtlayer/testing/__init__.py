@@ -12,5 +12,7 @@ except ImportError as error:  # pragma: no cover
 from smtlayer.testing.conformance import LAWS as LAWS
 from smtlayer.testing.conformance import Case as Case
 from smtlayer.testing.conformance import SolverConformance as SolverConformance
+from smtlayer.testing.finite import FINITE as FINITE
+from smtlayer.testing.finite import random_finite_theory as random_finite_theory
 from smtlayer.testing.theories import THEORIES as THEORIES
 from smtlayer.testing.theories import random_theory as random_theory

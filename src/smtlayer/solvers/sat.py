@@ -1,0 +1,185 @@
+"""This file asks a SAT solver: finite theories of any size, bit-blasted once."""
+
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, final
+
+from pysat.solvers import Glucose4
+
+from smtlayer.errors import NotFiniteError
+from smtlayer.solvers.base import Row, Signs, Solver, check_positive
+from smtlayer.solvers.blame import minimal_core
+from smtlayer.solvers.clauses import Cnf
+from smtlayer.solvers.cnf import to_cnf
+from smtlayer.solvers.memory import check_size, remembering
+from smtlayer.solvers.repair import (
+    Answer,
+    Repair,
+    cheapest_repair,
+    exact_integers,
+    row_of,
+    signed,
+)
+from smtlayer.solvers.results import Status
+from smtlayer.solvers.rowwise import Rowwise
+from smtlayer.solvers.workers import Workers, check_workers, picklable_state
+from smtlayer.theory import Theory
+
+# How far the solver goes before it looks at the clock: a fraction of a second.
+_CONFLICTS, _PROPAGATIONS = 2_000, 5_000_000
+_SPARE_VARIABLES = 20_000  # of counters past use, before the solver is opened anew
+
+
+@dataclass(frozen=True)
+class Sat:
+    """Asks a SAT solver about theories that come down to bits, of any size.
+
+    Booleans, bit-vectors, enumerations, one-hot symbols, cardinalities and weighted sums, and
+    integers whose bounds can be proved become clauses once; every question is then a few calls of
+    one incremental solver.
+
+    Args:
+        timeout_ms: Time limit of one question about one row; past it the row is UNKNOWN, or the
+            best repair so far that is not `proved`.
+        workers: Who asks: 0 for this process, a number of worker processes, an `Executor`, or a
+            function that makes one. See `Rowwise`.
+        remember: Answers kept in memory, by row.
+
+    Example:
+        >>> import torch, z3
+        >>> x, y = z3.BitVecs("x y", 16)
+        >>> solver = Sat().compile(Theory(y == x * x, inputs=[x], outputs=[y]))
+        >>> found = solver.solve(torch.zeros(1, 16, dtype=torch.int8))  # any number at all
+        >>> found.status.tolist()
+        [1]
+    """
+
+    timeout_ms: int = 10_000
+    workers: Workers = 0
+    remember: int = 10_000
+
+    def __post_init__(self) -> None:
+        check_positive(self, "timeout_ms")
+        check_workers("Sat", self.workers)
+        check_size("Sat", self.remember)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return picklable_state(self)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> "Sat":
+        return self  # frozen; and a running executor cannot be copied
+
+    def compile(self, theory: Theory) -> Solver:
+        """The theory's clauses in a SAT solver.
+
+        Raises:
+            NotFiniteError: If the theory does not come down to bits.
+        """
+        try:
+            cnf = to_cnf(theory)
+        except NotFiniteError as error:
+            raise NotFiniteError(
+                f"Sat takes theories that come down to bits, and this one does not: {error}. "
+                f"Use Z3() or Auto() instead."
+            ) from error
+        rows = Rowwise(
+            theory,
+            partial(_open, cnf, self.timeout_ms),
+            name="Sat",
+            limit_ms=self.timeout_ms,
+            deterministic=False,
+            workers=self.workers,
+        )
+        return remembering(rows, self.remember)
+
+
+def _open(cnf: Cnf, timeout_ms: int, theory: Theory) -> "SatRow":
+    return SatRow(cnf, theory.n_inputs, timeout_ms)
+
+
+@final
+class SatRow:
+    """A theory's clauses in one incremental solver; see `RowSolver` and `Oracle`."""
+
+    def __init__(self, cnf: Cnf, n_inputs: int, timeout_ms: int) -> None:
+        self._cnf = cnf
+        self._inputs, self._outputs = cnf.columns[:n_inputs], cnf.columns[n_inputs:]
+        self._timeout_s = timeout_ms / 1000
+        self._deadline = 0.0
+        self._reopen()
+
+    def solve(self, inputs: Signs) -> Row:
+        """A model that agrees with every observed input."""
+        self._start()
+        answer = self.check(signed(self._inputs, inputs))
+        return self._row(Repair(answer.status, answer.model))
+
+    def maximize(self, inputs: Signs, weights: Sequence[float], outputs: Signs) -> Row:
+        """A model with the wanted outputs that overrules inputs of the least total weight."""
+        self._start()
+        exact = exact_integers({i: weights[i] for i, sign in enumerate(inputs) if sign})
+        soft: dict[int, int] = {}
+        for i, weight in exact.items():
+            literal = self._inputs[i] * inputs[i]
+            soft[literal] = soft.get(literal, 0) + weight  # columns that agree share a literal
+        before = self.top
+        repair = cheapest_repair(self, signed(self._outputs, outputs), soft)
+        # Clauses that always hold are dropped by the solver.
+        self.add([[variable] for variable in range(before + 1, self.top + 1)])
+        row = self._row(repair)
+        if self.top > self._cnf.n_variables + _SPARE_VARIABLES:
+            self._reopen()
+        return row
+
+    def core(
+        self, inputs: Signs, weights: Sequence[float], outputs: Signs
+    ) -> tuple[Status, Sequence[int]]:
+        """The core that deletion from the heaviest input to the lightest ends with."""
+        self._start()
+        wanted = signed(self._outputs, outputs)
+        order = sorted((i for i, s in enumerate(inputs) if s), key=lambda i: -weights[i])
+        # Of columns that share a literal the one that goes last stands for all.
+        column = {self._inputs[i] * inputs[i]: i for i in order}
+
+        def check(kept: Sequence[int]) -> tuple[Status, frozenset[int]]:
+            answer = self.check([*wanted, *(self._inputs[i] * inputs[i] for i in kept)])
+            return answer.status, frozenset(column[x] for x in answer.core if x in column)
+
+        return minimal_core(check, order)
+
+    def check(self, literals: Sequence[int]) -> Answer:
+        """Whether these literals can hold together, within the time limit."""
+        solver = self._solver
+        while True:
+            if time.monotonic() > self._deadline:
+                return Answer(Status.UNKNOWN)
+            solver.conf_budget(_CONFLICTS)
+            solver.prop_budget(_PROPAGATIONS)
+            # With `expect_interrupt` PySAT leaves Ctrl-C to Python and lets other threads run.
+            found = solver.solve_limited(assumptions=literals, expect_interrupt=True)
+            if found:
+                return Answer(Status.SAT, model=solver.get_model())
+            if found is False:
+                return Answer(Status.UNSAT, core=solver.get_core() or ())
+
+    def holds(self, model: list[int], literal: int) -> bool:
+        """Whether a literal is true in a model; a variable that no clause mentions is false."""
+        variable = abs(literal)
+        return (variable <= len(model) and model[variable - 1] > 0) == (literal > 0)
+
+    def add(self, clauses: Iterable[Sequence[int]]) -> None:
+        """Takes in clauses."""
+        for clause in clauses:
+            self._solver.add_clause(clause)
+
+    def _start(self) -> None:
+        self._deadline = time.monotonic() + self._timeout_s
+
+    def _reopen(self) -> None:
+        self._solver = Glucose4(bootstrap_with=self._cnf.clauses)
+        self.top = self._cnf.n_variables
+
+    def _row(self, repair: Repair) -> Row:
+        return row_of(self, repair, self._inputs, self._outputs)

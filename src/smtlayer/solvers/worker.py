@@ -1,0 +1,88 @@
+"""This file is a worker process: it opens row solvers and answers chunks until its parent goes."""
+
+import contextlib
+import fcntl
+import os
+import select
+import signal
+import sys
+import threading
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+
+import torch
+
+from smtlayer.errors import SolverCrashedError
+from smtlayer.solvers.recipe import Recipe, Shelf
+from smtlayer.solvers.rows import Answers, Questions, answer_rows
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """A chunk of questions for the row solver with this key."""
+
+    key: str
+    questions: Questions
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """The worker has started, or has opened what it was sent."""
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """The worker has no row solver with the key it was asked by."""
+
+
+Message = Ask | Recipe
+Reply = Ready | Missing | Answers | SolverCrashedError
+
+
+def main(connection: int, lifeline: int) -> None:
+    """Answers what comes over the first descriptor; dies when the second is closed."""
+    # Blocked, not ignored: z3 sets a handler of its own while it works. The parent decides.
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    _die_with_parent(lifeline)
+    torch.set_num_threads(1)
+    with contextlib.suppress(EOFError, ConnectionError):  # the parent has gone
+        _serve(Connection(connection))
+    os._exit(0)  # solvers need no farewell, and some crash in theirs
+
+
+def _serve(connection: "Connection[Reply, Message]") -> None:
+    shelf = Shelf()
+    connection.send(Ready())
+    while True:
+        message = connection.recv()
+        try:
+            reply = _reply(message, shelf)
+        except SolverCrashedError as error:
+            reply = error
+        connection.send(reply)
+
+
+def _reply(message: Message, shelf: Shelf) -> Reply:
+    if isinstance(message, Recipe):
+        shelf.open(message)
+        return Ready()
+    opened = shelf.find(message.key)
+    return Missing() if opened is None else answer_rows(message.questions, opened)
+
+
+def _die_with_parent(lifeline: int) -> None:
+    """Ends this process when the parent's end of the pipe closes, however busy it is."""
+    if sys.platform == "linux":  # by a signal, since a solver may hold the interpreter's lock
+        own = os.open(f"/proc/self/fd/{lifeline}", os.O_RDONLY)  # not the siblings'
+        fcntl.fcntl(own, fcntl.F_SETFL, os.O_ASYNC)
+        fcntl.fcntl(own, fcntl.F_SETOWN, os.getpid())
+        signal.signal(signal.SIGIO, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGIO})
+    if select.select([lifeline], [], [], 0)[0]:
+        os._exit(1)
+    threading.Thread(target=_watch, args=(lifeline,), daemon=True).start()
+
+
+def _watch(lifeline: int) -> None:
+    os.read(lifeline, 1)  # nothing is ever written: it returns when the pipe closes
+    os._exit(1)

@@ -1,0 +1,210 @@
+"""Rows that raise, kill or hang, workers and parents that die: nothing else breaks."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import faulty
+import pytest
+import torch
+import z3
+from faulty import BAD, assert_answers, rows, solver
+
+from smtlayer import Z3, Status, Theory
+from smtlayer.errors import SolverCrashedError
+
+NUMBERS = list(range(20))
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_a_row_solver_that_crashes_leaves_its_row_unknown(pool, workers):
+    before = pool.pids
+    crashing = solver(faulty.Crashes, workers)
+    assert_answers(crashing.solve(rows(*NUMBERS)), NUMBERS, unknown=[BAD])
+    assert_answers(crashing.solve(rows(*NUMBERS)), NUMBERS, unknown=[BAD])
+    assert pool.pids == before
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_other_errors_of_a_row_solver_leave_its_row_unknown_and_are_told_once(pool, workers):
+    before = pool.pids
+    throwing = solver(faulty.Throws, workers)
+    with pytest.warns(RuntimeWarning, match="Faulty failed on a row .ZeroDivisionError: no such"):
+        found = throwing.solve(rows(*NUMBERS))
+    assert_answers(found, NUMBERS, unknown=[BAD])
+    assert_answers(throwing.solve(rows(*NUMBERS)), NUMBERS, unknown=[BAD])
+    assert pool.pids == before
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+@pytest.mark.usefixtures("pool")
+def test_a_model_that_does_not_fit_is_an_error_of_its_row(workers):
+    with pytest.warns(RuntimeWarning, match="Faulty failed on a row .ValueError"):
+        found = solver(faulty.Wide, workers).solve(rows(1, 2))
+    assert_answers(found, [1, 2], unknown=[1, 2])
+
+
+def test_a_row_that_kills_its_worker_twice_is_unknown_and_no_other(shared_pool):
+    deadly = solver(faulty.Dies)
+    assert_answers(deadly.solve(rows(*NUMBERS)), NUMBERS, unknown=[BAD])
+    assert_answers(deadly.solve(rows(1, 2, 3)), [1, 2, 3])
+    assert deadly._answering.pace.dangerous
+    assert len(shared_pool.pids) == 2
+    for _ in range(5):  # never in this process, however cheap the rows are
+        assert_answers(deadly.solve(rows(BAD + 1)), [BAD + 1])
+    assert not deadly._answering._here._opened._ever
+
+
+def test_a_worker_killed_from_outside_is_replaced_and_its_rows_asked_again(pool):
+    numbers = [30 + i for i in range(40)]
+    victim = pool.pids[0]
+    killer = threading.Timer(0.3, os.kill, (victim, signal.SIGKILL))
+    killer.start()
+    assert_answers(solver(faulty.Sleeps).solve(rows(*numbers)), numbers)
+    killer.join()
+    assert victim not in pool.pids
+
+
+def test_a_worker_that_died_idle_is_replaced_and_blamed_on_nobody(pool):
+    asked = solver(faulty.Echo)
+    assert_answers(asked.solve(rows(1, 2)), [1, 2])
+    os.kill(pool.pids[0], signal.SIGKILL)
+    time.sleep(0.2)
+    assert_answers(asked.solve(rows(3, 4)), [3, 4])
+    assert not asked._answering.pace.dangerous
+
+
+def test_a_row_that_hangs_is_unknown_in_time_and_no_other(shared_pool, monkeypatch):
+    monkeypatch.setattr("smtlayer.solvers.pool._MARGIN_S", 1.0)
+    hanging = solver(faulty.Hangs, limit_ms=100)
+    start = time.monotonic()
+    assert_answers(hanging.solve(rows(*NUMBERS)), NUMBERS, unknown=[BAD])
+    assert time.monotonic() - start < 60
+    assert_answers(hanging.solve(rows(1, 2, 3)), [1, 2, 3])
+    assert len(shared_pool.pids) == 2
+
+
+def test_a_theory_that_cannot_be_opened_is_an_error_and_the_pool_goes_on(pool):
+    before = pool.pids
+    hopeless = solver(faulty.CannotOpen)
+    for _ in range(2):
+        with pytest.raises(SolverCrashedError, match=r"open the theory .ValueError: the licence"):
+            hopeless.solve(rows(1, 2, 3))
+    assert_answers(solver(faulty.Echo).solve(rows(4, 5)), [4, 5])
+    assert set(before) & set(pool.pids)
+
+
+@pytest.mark.usefixtures("shared_pool")
+def test_a_theory_that_kills_who_opens_it_is_an_error():
+    with pytest.raises(SolverCrashedError, match=r"die or hang when they open .* code 3"):
+        solver(faulty.DiesAtOpening).solve(rows(1, 2, 3))
+
+
+def test_workers_that_never_start_are_an_error(monkeypatch):
+    monkeypatch.setattr("smtlayer.solvers.process._BOOT", "raise SystemExit(5)")
+    with pytest.raises(SolverCrashedError, match=r"do not start .* exit code 5"):
+        solver(faulty.Echo, workers=3).solve(rows(1, 2, 3))
+
+
+def factoring() -> Theory:
+    """Two factors of a product: at once where they are given, beyond anyone's patience if not."""
+    p, q = z3.BitVecs("p q", 40)
+    product = z3.BitVec("product", 80)
+    wide = z3.ZeroExt(40, p) * z3.ZeroExt(40, q)
+    return Theory([product == wide, z3.UGT(p, 1), z3.UGT(q, 1)], inputs=[product, p], outputs=[q])
+
+
+@pytest.mark.usefixtures("shared_pool")
+def test_hard_rows_run_out_of_time_and_easy_ones_are_right():
+    theory = factoring()
+    easy = theory.encode(product=6, p=2)
+    hard = theory.encode(product=712_345_678_943 * 893_456_789_047)  # both prime
+    timed = Z3(timeout_ms=400, workers=2).compile(theory)
+    start = time.monotonic()
+    found = timed.solve(torch.stack([easy, hard, easy, hard, easy]))
+    assert time.monotonic() - start < 60
+    sat, unknown = Status.SAT, Status.UNKNOWN
+    assert found.status.tolist() == [sat, unknown, sat, unknown, sat]
+    assert theory.decode(found.outputs[::2])["q"].tolist() == [3, 3, 3]
+
+
+INTERRUPTED = """
+import faulty, signal
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have it ignored
+asked = faulty.solver(faulty.{row}, workers={workers}, limit_ms=100_000)
+faulty.assert_answers(asked.solve(faulty.rows(1, 2, 3, 4)), [1, 2, 3, 4])
+print(*asked._answering.pool.pids, flush=True)
+try:
+    asked.solve(faulty.rows(*[{number}] * 100))
+except KeyboardInterrupt:
+    faulty.assert_answers(asked.solve(faulty.rows(5, 6)), [5, 6])
+    print(*asked._answering.pool.pids, flush=True)
+asked.solve(faulty.rows(*[{number}] * 100))
+"""
+
+
+def started(row, number, workers):
+    """A Python process that asks for ever, and the workers it has."""
+    script = INTERRUPTED.format(row=row, number=number, workers=workers)
+    path = os.pathsep.join(sys.path)
+    process = subprocess.Popen(
+        [sys.executable, "-c", script],
+        env={**os.environ, "PYTHONPATH": path},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    return process, workers_of(process)
+
+
+def workers_of(process):
+    pids = [int(pid) for pid in process.stdout.readline().split()]
+    assert pids
+    time.sleep(0.5)  # so that the next batch is under way
+    return pids
+
+
+def ended(process):
+    """What the process said on stderr, which its workers hold open too."""
+    return process.communicate(timeout=60)[1]
+
+
+def gone(pids):
+    """Whether these processes have ended, within a time of grace."""
+    deadline = time.monotonic() + 20
+    while any(Path(f"/proc/{pid}").exists() for pid in pids) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return not any(Path(f"/proc/{pid}").exists() for pid in pids)
+
+
+def test_ctrl_c_ends_the_batch_and_the_next_one_gets_its_own_answers():
+    process, first = started("Sleeps", 200, workers=1)
+    process.send_signal(signal.SIGINT)
+    second = workers_of(process)
+    assert gone(set(first) - set(second))
+    process.send_signal(signal.SIGINT)
+    messages = ended(process)
+    assert process.returncode == -signal.SIGINT
+    assert "KeyboardInterrupt" in messages
+    assert gone(second)
+
+
+def test_busy_workers_die_with_a_parent_that_is_killed():
+    process, workers = started("HoldsTheInterpreter", BAD, workers=2)
+    process.kill()
+    ended(process)
+    assert gone(workers)
+
+
+def test_ctrl_c_in_the_terminal_does_not_reach_the_workers(pool):
+    before = pool.pids
+    asked = solver(faulty.Sleeps)
+    interrupt = threading.Timer(0.2, lambda: [os.kill(pid, signal.SIGINT) for pid in before])
+    interrupt.start()
+    assert_answers(asked.solve(rows(*[40] * 20)), [40] * 20)
+    interrupt.join()
+    assert pool.pids == before

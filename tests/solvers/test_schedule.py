@@ -1,0 +1,133 @@
+"""What is asked when, and where: chunks, second tries, measured choices, memories of workers."""
+
+from functools import partial
+
+import faulty
+import numpy as np
+import pytest
+from faulty import assert_answers, rows, solver
+
+from smtlayer.errors import SolverCrashedError
+from smtlayer.solvers.pace import Pace
+from smtlayer.solvers.recipe import Recipe, Shelf
+from smtlayer.solvers.results import Status
+from smtlayer.solvers.rows import Answers, Questions, answer_rows
+from smtlayer.solvers.schedule import Schedule
+from smtlayer.testing.theories import addition
+
+
+def questions(count):
+    inputs = rows(*range(count)).numpy()
+    return Questions("solve", inputs, np.zeros((count, 0)), np.zeros((count, 5), dtype=np.int8))
+
+
+def answered(asked, chunk):
+    return answer_rows(asked.cut(chunk), Recipe.of(faulty.Echo, addition(4), "Echo").open())
+
+
+def test_chunks_come_back_in_any_order():
+    asked = questions(7)
+    schedule = Schedule(asked)
+    chunks = [schedule.take(3) for _ in range(3)]
+    assert chunks == [range(3), range(3, 6), range(6, 7)]
+    assert (schedule.take(3), schedule.waiting) == (range(7, 7), 0)
+    for chunk in reversed(chunks):
+        assert not schedule.finished
+        schedule.settle(chunk, answered(asked, chunk))
+    assert schedule.finished
+    assert np.array_equal(schedule.answers.inputs, asked.inputs)
+    assert schedule.answers.seconds > 0
+
+
+def test_lost_rows_are_asked_once_more_one_by_one():
+    asked = questions(3)
+    schedule = Schedule(asked)
+    schedule.lose(schedule.take(3))
+    assert schedule.waiting == 3
+    again = [schedule.take(3) for _ in range(3)]
+    assert again == [range(1), range(1, 2), range(2, 3)]
+    schedule.lose(again[1])
+    for chunk in (again[0], again[2]):
+        schedule.settle(chunk, answered(asked, chunk))
+    assert schedule.finished
+    assert schedule.answers.status.tolist() == [Status.SAT, Status.UNKNOWN, Status.SAT]
+    assert (schedule.answered, schedule.lost) == (2, 2)
+
+
+def test_rows_given_back_do_not_count_as_asked():
+    schedule = Schedule(questions(2))
+    schedule.give_back(schedule.take(2))
+    assert schedule.take(2) == range(2)
+    schedule.lose(range(2))
+    assert schedule.waiting == 2
+
+
+def test_no_answer_is_unknown_and_zero():
+    nothing = Answers.unknown(questions(2))
+    assert nothing.status.tolist() == [Status.UNKNOWN] * 2
+    assert not nothing.inputs.any()
+    assert not nothing.proved.any()
+
+
+def test_chunks_hold_two_milliseconds_of_work():
+    pace = Pace()
+    assert pace.chunk("solve", 100) == 1  # nothing is known yet
+    pace.saw_rows("solve", 10, 0.001)
+    assert pace.chunk("solve", 100) == 20
+    assert pace.chunk("solve", 5) == 5
+    assert pace.chunk("solve", 0) == 1
+    assert pace.chunk("core", 100) == 1
+    pace.saw_rows("core", 1, 5.0)
+    assert pace.chunk("core", 100) == 1
+
+
+def test_small_batches_stay_here_and_large_ones_do_not():
+    pace = Pace()
+    assert not pace.stays_here("solve", 1, 2)
+    pace.saw_rows("solve", 10, 0.010)
+    assert not pace.stays_here("solve", 1, 2)  # what the pool costs is not known yet
+    pace.saw_batch(0.010, 0.010, 2)  # 5 ms more than half of the work
+    assert pace.stays_here("solve", 9, 2)
+    assert not pace.stays_here("solve", 11, 2)
+    assert pace.stays_here("solve", 1_000, 1)  # one worker is never faster
+    assert not pace.stays_here("core", 1, 2)
+    pace.dangerous = True
+    assert not pace.stays_here("solve", 1, 2)
+
+
+def test_a_bad_measurement_does_not_count_for_ever():
+    pace = Pace()
+    pace.saw_rows("solve", 1, 0.001)
+    pace.saw_batch(1.0, 0.0, 2)
+    stayed = 0
+    while pace.stays_here("solve", 100, 2):
+        stayed += 1
+    assert 10 < stayed < 1_000
+
+
+@pytest.mark.usefixtures("pool")
+def test_cheap_rows_come_home_and_dear_ones_do_not(tmp_path):
+    cheap, dear = solver(faulty.Echo), solver(partial(faulty.Logs, tmp_path / "log"))
+    for _ in range(5):
+        assert_answers(cheap.solve(rows(1, 2)), [1, 2])
+        assert_answers(dear.solve(rows(*[150] * 4)), [150] * 4)
+    assert cheap._answering._here._opened._ever
+    assert not dear._answering._here._opened._ever
+
+
+def test_a_worker_keeps_the_row_solvers_asked_last():
+    shelf = Shelf()
+    recipes = [Recipe.of(partial(faulty.Logs, str(i)), addition(4), "Logs") for i in range(9)]
+    for recipe in recipes[:8]:
+        shelf.open(recipe)
+    first = shelf.find(recipes[0].key)
+    shelf.open(recipes[8])
+    assert shelf.find(recipes[0].key) is first
+    assert shelf.find(recipes[1].key) is None
+    assert Recipe.of(faulty.Echo, addition(4), "E") == Recipe.of(faulty.Echo, addition(4), "E")
+
+
+def test_a_recipe_that_cannot_be_opened_says_why():
+    with pytest.raises(SolverCrashedError, match="ValueError: the licence has expired") as refusal:
+        Recipe.of(faulty.CannotOpen, addition(4), "C").open()
+    assert "in __init__" in refusal.value.__notes__[0]
