@@ -45,7 +45,9 @@ class RowByRow:
         self._solver.push()
         self._solver.add(*self._equations(self._theory.outputs, outputs))
         marks = {}
-        for i, equation in enumerate(self._equations(self._theory.inputs, inputs)):
+        observed = [i for i, sign in enumerate(inputs) if sign]
+        equations = self._equations(self._theory.inputs, inputs)
+        for i, equation in zip(observed, equations, strict=True):
             mark = z3.Bool(f"mark{i}")
             marks[mark.get_id()] = i
             self._solver.assert_and_track(equation, mark)
@@ -55,6 +57,20 @@ class RowByRow:
         self._solver.pop()
         return core
 
+    def repair(self, inputs: list[int], weights: list[float], timeout_ms: int) -> list[int]:
+        """The outputs of the cheapest repair by z3's `Optimize`; zeros past the time limit."""
+        optimize = z3.Optimize()
+        optimize.set("timeout", timeout_ms)
+        optimize.add(*self._theory.formulas)
+        for i, sign in enumerate(inputs):
+            if sign:
+                optimize.add_soft(self._theory.inputs[i] == (sign > 0), repr(weights[i]))
+        if optimize.check() != z3.sat:
+            return [0] * self._theory.n_outputs
+        model = optimize.model()
+        values = [model.eval(y, model_completion=True) for y in self._theory.outputs]
+        return [1 if z3.is_true(value) else -1 for value in values]
+
     @staticmethod
     def _equations(columns: Any, signs: list[int]) -> list[Any]:
-        return [c == (sign > 0) for c, sign in zip(columns, signs, strict=True)]
+        return [c == (sign > 0) for c, sign in zip(columns, signs, strict=True) if sign]

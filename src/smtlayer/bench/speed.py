@@ -1,42 +1,19 @@
-"""This file measures ratios, both sides in turn in one run, so that a busy machine slows both."""
+"""This file times the layer and a training step on MNIST addition."""
 
-import statistics
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from smtlayer.bench.baseline import RowByRow
+from smtlayer.bench.timing import Ratio, alternate, one_thread
 from smtlayer.nn import SMTLayer
 from smtlayer.solvers import Table
 from smtlayer.tasks.base import Model
 from smtlayer.tasks.mnist_addition import addition_theory
 from smtlayer.tasks.networks import DenseHead, DigitNetwork
 from smtlayer.theory import to_signs
-
-
-@dataclass(frozen=True)
-class Ratio:
-    """Two things timed side by side."""
-
-    name: str
-    ours: str
-    ours_ms: float
-    baseline: str
-    baseline_ms: float
-    ratio: float  # baseline over ours if `faster`, else ours over baseline
-    faster: bool  # whether the ratio says how much faster we are, or how much slower
-    bar: float
-    device: str
-
-    @property
-    def met(self) -> bool:
-        """Whether the ratio is on the right side of the bar."""
-        return self.ratio >= self.bar if self.faster else self.ratio <= self.bar
 
 
 def layer_against_z3(batch: int = 128, repeats: int = 10) -> Ratio:
@@ -62,8 +39,8 @@ def layer_against_z3(batch: int = 128, repeats: int = 10) -> Ratio:
         rows.forward(signs)
         rows.backward(signs, (targets * 2 - 1).to(torch.int8))
 
-    with _one_thread():
-        ours_ms, theirs_ms = _alternate(ours, theirs, repeats, inner=(20, 1))
+    with one_thread():
+        ours_ms, theirs_ms = alternate(ours, theirs, repeats, inner=(20, 1))
     return Ratio(
         "layer against z3", f"Table, forward smt + backward core, batch {batch}", ours_ms,
         "z3 row by row: push, assert, check, pop; core minimised", theirs_ms,
@@ -87,7 +64,7 @@ def step_against_dense(device: str = "cpu", batch: int = 128, repeats: int = 0) 
     ours, theirs = (
         _step(Model(DigitNetwork(), head).to(device), images, targets) for head in heads
     )
-    ours_ms, theirs_ms = _alternate(ours, theirs, repeats, inner=(1, 1), device=device)
+    ours_ms, theirs_ms = alternate(ours, theirs, repeats, inner=(1, 1), device=device)
     return Ratio(
         "training step", f"digit network and SMTLayer, batch {batch}", ours_ms,
         "digit network and dense head", theirs_ms,
@@ -113,40 +90,3 @@ def _possible_sums(n_outputs: int, batch: int, generator: torch.Generator) -> Te
     sums = torch.randint(0, 19, (batch, 1), generator=generator)
     place = torch.arange(n_outputs - 1, -1, -1)
     return ((sums >> place) & 1).float()
-
-
-def _alternate(
-    first: Callable[[], None],
-    second: Callable[[], None],
-    repeats: int,
-    inner: tuple[int, int],
-    device: str = "cpu",
-) -> tuple[float, float]:
-    """Median milliseconds of each, measured in turn after a warm-up."""
-    times: tuple[list[float], list[float]] = ([], [])
-    for repeat in range(repeats + 2):
-        for action, count, kept in zip((first, second), inner, times, strict=True):
-            _wait(device)
-            start = time.perf_counter()
-            for _ in range(count):
-                action()
-            _wait(device)
-            if repeat >= 2:
-                kept.append((time.perf_counter() - start) / count * 1000)
-    return statistics.median(times[0]), statistics.median(times[1])
-
-
-@contextmanager
-def _one_thread() -> Iterator[None]:
-    """z3 works on one core; so do we."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(threads)
-
-
-def _wait(device: str) -> None:
-    if device.startswith("cuda"):
-        torch.cuda.synchronize(device)

@@ -14,7 +14,7 @@ from smtlayer.solvers.base import Backend
 from smtlayer.solvers.models import Models, list_models
 from smtlayer.solvers.z3 import ask
 from smtlayer.theory import Theory
-from smtlayer.theory.symbols import free_symbols
+from smtlayer.theory.symbols import free_symbols, unheard_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +136,8 @@ def conflict_of(theory: Theory, timeout_s: float = 10.0) -> tuple[Conflict, ...]
 def _satisfiable(theory: Theory, timeout_s: float) -> tuple[bool | None, tuple[Conflict, ...]]:
     own = copy.deepcopy(theory)
     solver = z3.Solver(ctx=own.inputs[0].ctx)
-    marks = [z3.FreshBool("constraint", ctx=solver.ctx) for _ in own.formulas]
+    prefix = unheard_of(own.formulas, "constraint")
+    marks = [z3.FreshBool(prefix, ctx=solver.ctx) for _ in own.formulas]
     for mark, formula in zip(marks, own.formulas, strict=True):
         solver.add(z3.Implies(mark, formula))
     answer = _answer(solver, timeout_s, *marks)
@@ -168,7 +169,8 @@ def _functional(theory: Theory, models: Models, timeout_s: float) -> bool | None
     others = [d for name, d in free_symbols(own.formulas).items() if name not in kept]
     if any(d.arity() for d in others):
         return None  # a second copy of a function takes more than substitution of constants
-    constants = [(d(), z3.FreshConst(d.range(), "copy")) for d in others]
+    prefix = unheard_of(own.formulas, "copy")
+    constants = [(d(), z3.FreshConst(d.range(), prefix)) for d in others]
     solver = z3.Solver(ctx=own.inputs[0].ctx)
     solver.add(*own.formulas, *(z3.substitute(f, *constants) for f in own.formulas))
     solver.add(z3.Or([y != z3.substitute(y, *constants) for y in own.outputs]))

@@ -22,7 +22,7 @@ from smtlayer.solvers.equivalence import merge
 from smtlayer.solvers.integers import bounded_integers
 from smtlayer.solvers.values import Values, differing, value_clauses
 from smtlayer.theory import Theory
-from smtlayer.theory.symbols import free_symbols
+from smtlayer.theory.symbols import unheard_of
 
 # Enumerations become bit-vectors; conjunctions fall apart.
 _PLAIN = ("simplify", "dt2bv", "simplify")
@@ -75,7 +75,7 @@ def _translate(theory: Theory, timeout_s: float, values: bool) -> Cnf:
     own = copy.deepcopy(theory)
     context = own.inputs[0].ctx
     columns = (*own.inputs, *own.outputs)
-    prefix = _unheard_of(own.formulas)
+    prefix = unheard_of(own.formulas, "column")  # so that ours are found by name safely
     literals = [z3.FreshBool(prefix, ctx=context) for _ in columns]
     formulas = [*own.formulas, *(x == c for x, c in zip(literals, columns, strict=True))]
     plain = list(_apply(_PLAIN, bounded_integers(formulas), context, deadline))
@@ -88,14 +88,6 @@ def _translate(theory: Theory, timeout_s: float, values: bool) -> Cnf:
     of_values = named.numbered(found[len(literals) :])
     numbers = np.concatenate([numbers, join(value_clauses(numbers, of_values, deadline))])
     return Cnf(*merge(numbers, found[: len(literals)]))
-
-
-def _unheard_of(formulas: Sequence[Any]) -> str:
-    """The beginning of a name that no symbol contains, so that ours are found by name safely."""
-    names, prefix = free_symbols(formulas), "column"
-    while any(prefix in name for name in names):
-        prefix += "_"
-    return prefix
 
 
 def _apply(steps: Sequence[Any], formulas: Sequence[Any], context: Any, deadline: float) -> Any:

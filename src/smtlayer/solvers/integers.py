@@ -24,6 +24,7 @@ from smtlayer.solvers.intervals import (
     read_nodes,
     term_intervals,
 )
+from smtlayer.theory.symbols import unheard_of
 
 _MAX_BITS = 64
 _COMPARISONS = {
@@ -72,6 +73,7 @@ def _translate(nodes: list[Node], roots: list[int], box: dict[int, Interval]) ->
     ranges = term_intervals(nodes, box)
     width = {i: _width(nodes[i].term, interval) for i, interval in box.items()}
     _share_width(nodes, width)
+    mark = unheard_of([nodes[root].term for root in roots], "!bits")
     limits: list[Any] = []
     done: list[Any] = []
     for i, node in enumerate(nodes):
@@ -80,7 +82,7 @@ def _translate(nodes: list[Node], roots: list[int], box: dict[int, Interval]) ->
             done.append(node.term)
         elif node.is_symbol:
             sort = z3.BitVecSort(width[i], node.term.ctx)
-            symbol = z3.FreshConst(sort, str(node.term.decl().name()))
+            symbol = z3.FreshConst(sort, f"{node.term.decl().name()}{mark}")
             limits += [symbol >= int(box[i][0]), symbol <= int(box[i][1])]
             done.append(symbol)
         elif node.is_int:

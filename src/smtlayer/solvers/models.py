@@ -19,6 +19,7 @@ from smtlayer.solvers.clauses import Cnf
 from smtlayer.solvers.cnf import to_cnf
 from smtlayer.solvers.z3 import ask
 from smtlayer.theory import Theory
+from smtlayer.theory.symbols import unheard_of
 
 _REMEMBERED = 16
 
@@ -61,7 +62,7 @@ def list_models(
         kinds = [f"models_{max_models}", f"models_{max_models}_{int(timeout_s * 1000)}"]
         found = (_load(theory, kind) for kind in kinds[: 1 + foresee])
         kept = next((models for models in found if models is not None), None)
-        models = kept or _list(theory, max_models, timeout_s, foresee)
+        models = _list(theory, max_models, timeout_s, foresee) if kept is None else kept
         lasting = not models.reason or models.reason.startswith(_MORE)
         if kept is None and (lasting or models.reason.startswith(_SLOW)):
             _save(theory, kinds[not lasting], models)
@@ -150,7 +151,8 @@ def _by_z3(theory: Theory, deadline: float) -> Iterator[list[int]]:
     own = copy.deepcopy(theory)
     columns = (*own.inputs, *own.outputs)
     context = own.inputs[0].ctx
-    literals = [z3.FreshBool("column", ctx=context) for _ in columns]
+    prefix = unheard_of(own.formulas, "column")
+    literals = [z3.FreshBool(prefix, ctx=context) for _ in columns]
     solver = z3.SimpleSolver(ctx=context)
     solver.add(*own.formulas, *(x == column for x, column in zip(literals, columns, strict=True)))
     while True:

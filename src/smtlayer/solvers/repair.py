@@ -15,7 +15,6 @@ This is OLL with stratification by diversity, as in RC2 (Ignatiev, Morgado, Marq
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from fractions import Fraction
 from typing import Any, NamedTuple, Protocol, final
 
 from pysat.card import ITotalizer
@@ -30,7 +29,6 @@ class Answer(NamedTuple):
     """What a solver says of some literals."""
 
     status: Status
-    model: Any = None  # if SAT, for `Oracle.holds`
     core: Sequence[int] = ()  # if UNSAT: some of the literals, which alone cannot hold
 
 
@@ -42,8 +40,11 @@ class Oracle(Protocol):
     def check(self, literals: Sequence[int]) -> Answer:
         """Whether these literals can hold together."""
 
-    def holds(self, model: Any, literal: int) -> bool:
-        """Whether a literal is true in a model."""
+    def model(self) -> Any:
+        """The model behind the last answer, which was SAT."""
+
+    def signs(self, model: Any, literals: Iterable[int]) -> list[int]:
+        """1 for each literal that is true in a model, -1 for each other."""
 
     def add(self, clauses: Iterable[Sequence[int]]) -> None:
         """Takes in clauses, which may use variables up to `top`."""
@@ -60,8 +61,8 @@ class Repair(NamedTuple):
 def cheapest_repair(oracle: Oracle, wanted: Sequence[int], weights: Mapping[int, int]) -> Repair:
     """The model with the wanted literals that overrules soft literals of the least weight.
 
-    Adds counters to the oracle, over variables above its present `top`: clauses that hold when all
-    these variables are true, so that they can be made so afterwards.
+    Adds counters to the oracle, over variables above its present `top`. They are of no use
+    afterwards; the caller sees to it that they are forgotten.
 
     Args:
         oracle: Who answers. One that gives up answers UNKNOWN, then and from then on.
@@ -90,11 +91,11 @@ class _Search:
     def run(self) -> Repair:
         everything = self._check(min(self._owed.values(), default=0))
         if everything.status is Status.SAT:
-            return Repair(Status.SAT, everything.model)
+            return Repair(Status.SAT, self._oracle.model())
         anything = self._oracle.check(self._wanted)
         if anything.status is not Status.SAT:
             return Repair(anything.status)
-        self._note(anything.model)
+        self._note()
         try:
             proved = self._search()
         finally:
@@ -112,7 +113,7 @@ class _Search:
                 answer = self._check(layer)
             if answer.status is Status.UNKNOWN:
                 return False
-            self._note(answer.model)
+            self._note()
             layer = next_layer(self._owed, layer)
         return True
 
@@ -121,10 +122,11 @@ class _Search:
         soft.sort(key=lambda x: -self._owed[x])
         return self._oracle.check(self._wanted + soft)
 
-    def _note(self, model: Any) -> None:
-        """Keeps a model if it is the best so far."""
-        overruled = (x for x in self._weights if not self._oracle.holds(model, x))
-        cost = sum(self._weights[x] for x in overruled)
+    def _note(self) -> None:
+        """Keeps the model just found if it is the best so far."""
+        model = self._oracle.model()
+        signs = self._oracle.signs(model, self._weights)
+        cost = sum(w for w, sign in zip(self._weights.values(), signs, strict=True) if sign < 0)
         if self._cost is None or cost < self._cost:
             self._cost, self._best = cost, model
 
@@ -195,10 +197,7 @@ def row_of(oracle: Oracle, repair: Repair, inputs: Sequence[int], outputs: Seque
     """A repair as the signs of columns, given by their literals."""
     if repair.status is not Status.SAT:
         return Row(repair.status, (), ())
-    found, answers = (
-        [1 if oracle.holds(repair.model, x) else -1 for x in columns]
-        for columns in (inputs, outputs)
-    )
+    found, answers = oracle.signs(repair.model, inputs), oracle.signs(repair.model, outputs)
     return Row(repair.status, found, answers, repair.proved)
 
 
@@ -209,6 +208,6 @@ def exact_integers(weights: Mapping[int, float]) -> dict[int, int]:
         >>> exact_integers({0: 1.0, 1: 0.75})
         {0: 4, 1: 3}
     """
-    fractions = {i: Fraction(weight) for i, weight in weights.items()}
-    unit = max((f.denominator for f in fractions.values()), default=1)
-    return {i: int(f * unit) for i, f in fractions.items()}  # denominators are powers of two
+    ratios = {i: float(weight).as_integer_ratio() for i, weight in weights.items()}
+    unit = max((below for _, below in ratios.values()), default=1)  # all are powers of two
+    return {i: above * (unit // below) for i, (above, below) in ratios.items()}

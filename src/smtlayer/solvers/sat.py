@@ -1,7 +1,8 @@
 """This file asks a SAT solver: finite theories of any size, bit-blasted once."""
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, final
@@ -10,7 +11,7 @@ from pysat.solvers import Glucose4
 
 from smtlayer.errors import NotFiniteError
 from smtlayer.solvers.base import Row, Signs, Solver, check_positive
-from smtlayer.solvers.blame import minimal_core
+from smtlayer.solvers.blame import blamed_columns
 from smtlayer.solvers.clauses import Cnf
 from smtlayer.solvers.cnf import to_cnf
 from smtlayer.solvers.memory import check_size, remembering
@@ -29,7 +30,7 @@ from smtlayer.theory import Theory
 
 # How far the solver goes before it looks at the clock: a fraction of a second.
 _CONFLICTS, _PROPAGATIONS = 2_000, 5_000_000
-_SPARE_VARIABLES = 20_000  # of counters past use, before the solver is opened anew
+_REPAIRS = 1_000  # after so many the solver is opened anew; each uses up a variable
 
 
 @dataclass(frozen=True)
@@ -108,13 +109,16 @@ class SatRow:
         self._inputs, self._outputs = cnf.columns[:n_inputs], cnf.columns[n_inputs:]
         self._timeout_s = timeout_ms / 1000
         self._deadline = 0.0
+        self._guard: list[int] = []
+        self._repairs = 0
+        self.top = 0
         self._reopen()
 
     def solve(self, inputs: Signs) -> Row:
         """A model that agrees with every observed input."""
         self._start()
-        answer = self.check(signed(self._inputs, inputs))
-        return self._row(Repair(answer.status, answer.model))
+        status = self.check(signed(self._inputs, inputs)).status
+        return self._row(Repair(status, self.model() if status is Status.SAT else None))
 
     def maximize(self, inputs: Signs, weights: Sequence[float], outputs: Signs) -> Row:
         """A model with the wanted outputs that overrules inputs of the least total weight."""
@@ -124,30 +128,15 @@ class SatRow:
         for i, weight in exact.items():
             literal = self._inputs[i] * inputs[i]
             soft[literal] = soft.get(literal, 0) + weight  # columns that agree share a literal
-        before = self.top
-        repair = cheapest_repair(self, signed(self._outputs, outputs), soft)
-        # Clauses that always hold are dropped by the solver.
-        self.add([[variable] for variable in range(before + 1, self.top + 1)])
-        row = self._row(repair)
-        if self.top > self._cnf.n_variables + _SPARE_VARIABLES:
-            self._reopen()
-        return row
+        with self._forgetting():
+            return self._row(cheapest_repair(self, signed(self._outputs, outputs), soft))
 
     def core(
         self, inputs: Signs, weights: Sequence[float], outputs: Signs
     ) -> tuple[Status, Sequence[int]]:
         """The core that deletion from the heaviest input to the lightest ends with."""
         self._start()
-        wanted = signed(self._outputs, outputs)
-        order = sorted((i for i, s in enumerate(inputs) if s), key=lambda i: -weights[i])
-        # Of columns that share a literal the one that goes last stands for all.
-        column = {self._inputs[i] * inputs[i]: i for i in order}
-
-        def check(kept: Sequence[int]) -> tuple[Status, frozenset[int]]:
-            answer = self.check([*wanted, *(self._inputs[i] * inputs[i] for i in kept)])
-            return answer.status, frozenset(column[x] for x in answer.core if x in column)
-
-        return minimal_core(check, order)
+        return blamed_columns(self, (self._inputs, self._outputs), inputs, weights, outputs)
 
     def check(self, literals: Sequence[int]) -> Answer:
         """Whether these literals can hold together, within the time limit."""
@@ -158,28 +147,51 @@ class SatRow:
             solver.conf_budget(_CONFLICTS)
             solver.prop_budget(_PROPAGATIONS)
             # With `expect_interrupt` PySAT leaves Ctrl-C to Python and lets other threads run.
-            found = solver.solve_limited(assumptions=literals, expect_interrupt=True)
+            found = solver.solve_limited([*self._guard, *literals], expect_interrupt=True)
             if found:
-                return Answer(Status.SAT, model=solver.get_model())
+                return Answer(Status.SAT)
             if found is False:
                 return Answer(Status.UNSAT, core=solver.get_core() or ())
 
-    def holds(self, model: list[int], literal: int) -> bool:
-        """Whether a literal is true in a model; a variable that no clause mentions is false."""
-        variable = abs(literal)
-        return (variable <= len(model) and model[variable - 1] > 0) == (literal > 0)
+    def model(self) -> Any:
+        """The model behind the last answer."""
+        return self._solver.get_model()
+
+    def signs(self, model: list[int], literals: Iterable[int]) -> list[int]:
+        """1 for each literal that is true in a model, -1 for each other."""
+        # A model ends with the last variable that a clause mentions; the others are false, say.
+        model.extend([0] * (self._cnf.n_variables - len(model)))
+        return [1 if (model[abs(x) - 1] > 0) == (x > 0) else -1 for x in literals]
 
     def add(self, clauses: Iterable[Sequence[int]]) -> None:
-        """Takes in clauses."""
+        """Takes in clauses; within `_forgetting` for as long as that lasts."""
         for clause in clauses:
-            self._solver.add_clause(clause)
+            self._solver.add_clause([*clause, *(-x for x in self._guard)])
+
+    @contextmanager
+    def _forgetting(self) -> Iterator[None]:
+        """What is added within the block is gone after it, and its variables are free again.
+
+        Clauses added, and all that the solver learns from them, hold only if the guard does. With
+        the guard false for good they say nothing any more, and the solver drops them.
+        """
+        if self._repairs == _REPAIRS:
+            self._reopen()
+        self._repairs += 1
+        self._guard = [self._cnf.n_variables + self._repairs]
+        self.top = self._cnf.n_variables + _REPAIRS
+        try:
+            yield
+        finally:
+            (guard,), self._guard = self._guard, []
+            self._solver.add_clause([-guard])
 
     def _start(self) -> None:
         self._deadline = time.monotonic() + self._timeout_s
 
     def _reopen(self) -> None:
         self._solver = Glucose4(bootstrap_with=self._cnf.clauses)
-        self.top = self._cnf.n_variables
+        self._repairs = 0
 
     def _row(self, repair: Repair) -> Row:
         return row_of(self, repair, self._inputs, self._outputs)

@@ -10,7 +10,7 @@ import z3
 
 from smtlayer.errors import SolverCrashedError
 from smtlayer.solvers.base import Row, Signs, Solver, check_positive
-from smtlayer.solvers.blame import minimal_core
+from smtlayer.solvers.blame import blamed_columns
 from smtlayer.solvers.memory import check_size, remembering
 from smtlayer.solvers.repair import (
     Answer,
@@ -24,6 +24,7 @@ from smtlayer.solvers.results import Status
 from smtlayer.solvers.rowwise import Rowwise
 from smtlayer.solvers.workers import Workers, check_workers, picklable_state
 from smtlayer.theory import Theory
+from smtlayer.theory.symbols import unheard_of
 
 _CLOCK_S = 0.02  # how early a clock may think a time limit was reached
 
@@ -89,6 +90,7 @@ class Z3Row:
         self._solver = z3.SimpleSolver(ctx=own.inputs[0].ctx)
         self._solver.set("random_seed", options.seed)
         self._solver.add(*own.formulas)
+        self._prefix = unheard_of(own.formulas, "column")
         self._terms: dict[int, Any] = {}  # by literal
         self._number: dict[int, int] = {}  # by the id of a term
         self.top = 0
@@ -100,8 +102,8 @@ class Z3Row:
     def solve(self, inputs: Signs) -> Row:
         """A model that agrees with every observed input."""
         self._start()
-        answer = self.check(signed(self._inputs, inputs))
-        return self._row(Repair(answer.status, answer.model))
+        status = self.check(signed(self._inputs, inputs)).status
+        return self._row(Repair(status, self.model() if status is Status.SAT else None))
 
     def maximize(self, inputs: Signs, weights: Sequence[float], outputs: Signs) -> Row:
         """A model with the wanted outputs that overrules inputs of the least total weight."""
@@ -124,15 +126,7 @@ class Z3Row:
     ) -> tuple[Status, Sequence[int]]:
         """The core that deletion from the heaviest input to the lightest ends with."""
         self._start()
-        wanted = signed(self._outputs, outputs)
-        order = sorted((i for i, sign in enumerate(inputs) if sign), key=lambda i: -weights[i])
-        column = {self._inputs[i] * inputs[i]: i for i in order}
-
-        def check(kept: Sequence[int]) -> tuple[Status, frozenset[int]]:
-            answer = self.check([*wanted, *(self._inputs[i] * inputs[i] for i in kept)])
-            return answer.status, frozenset(column[x] for x in answer.core if x in column)
-
-        return minimal_core(check, order)
+        return blamed_columns(self, (self._inputs, self._outputs), inputs, weights, outputs)
 
     def check(self, literals: Sequence[int]) -> Answer:
         """Whether these literals can hold together, within the time limit."""
@@ -141,18 +135,21 @@ class Z3Row:
             return Answer(Status.UNKNOWN)
         try:
             status = status_of(ask(self._solver, left_ms, *(self._terms[x] for x in literals)))
-            if status is Status.SAT:
-                return Answer(status, model=self._solver.model())
-            if status is Status.UNKNOWN:
+            if status is not Status.UNSAT:
                 return Answer(status)
             core = [self._number[term.get_id()] for term in self._solver.unsat_core()]
         except z3.Z3Exception as error:
             raise SolverCrashedError(f"Z3 failed on a row: {error}") from error
         return Answer(status, core=core)
 
-    def holds(self, model: Any, literal: int) -> bool:
-        """Whether a literal is true in a model."""
-        return bool(z3.is_true(model.eval(self._terms[literal], model_completion=True)))
+    def model(self) -> Any:
+        """The model behind the last answer."""
+        return self._solver.model()
+
+    def signs(self, model: Any, literals: Iterable[int]) -> list[int]:
+        """1 for each literal that is true in a model, -1 for each other."""
+        values = (model.eval(self._terms[x], model_completion=True) for x in literals)
+        return [1 if z3.is_true(value) else -1 for value in values]
 
     def add(self, clauses: Iterable[Sequence[int]]) -> None:
         """Takes in clauses."""
@@ -170,7 +167,7 @@ class Z3Row:
         return self.top
 
     def _name(self, variable: int) -> None:
-        term = z3.FreshBool("column", ctx=self._solver.ctx)
+        term = z3.FreshBool(self._prefix, ctx=self._solver.ctx)
         for literal, signed_term in ((variable, term), (-variable, z3.Not(term))):
             self._terms[literal] = signed_term
             self._number[signed_term.get_id()] = literal

@@ -30,6 +30,18 @@ def free_symbols(formulas: Iterable[Any]) -> dict[str, Any]:
     return found
 
 
+def unheard_of(formulas: Iterable[Any], stem: str) -> str:
+    """The beginning of a name that no symbol contains, for fresh constants.
+
+    z3 calls fresh constants `stem!0`, `stem!1`, ... and does not look whether a symbol has that
+    name: the two would be one.
+    """
+    names = free_symbols(formulas)
+    while any(stem in name for name in names):
+        stem += "_"
+    return stem
+
+
 def _check_bound(quantifier: Any) -> None:
     """z3 writes a bound variable by its name, even where a symbol of that name stands beside it."""
     names = {str(quantifier.var_name(i)) for i in range(quantifier.num_vars())}
