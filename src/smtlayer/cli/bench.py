@@ -1,40 +1,106 @@
 """This file holds `smtlayer bench`: ratios measured side by side in one run."""
 
 import json
+from collections.abc import Callable, Iterator
 from dataclasses import asdict
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
 
 import torch
 import typer
 from rich.console import Console
 from rich.table import Table as RichTable
 
-from smtlayer.bench import Ratio, layer_against_z3, step_against_dense
+from smtlayer.bench import (
+    Ratio,
+    layer_against_z3,
+    step_against_dense,
+    sudoku_ratios,
+    two_workers_over_one,
+)
+from smtlayer.bench.scaling import QUESTIONS, Cost, costs, problems
+from smtlayer.bench.startup import CACHED_S, COLD_S, Start, startup
+from smtlayer.reports import draw_scaling
 from smtlayer.training.options import check_device
 
 
+class Part(StrEnum):
+    """What can be timed."""
+
+    LAYER = "layer"
+    STEP = "step"
+    SUDOKU = "sudoku"
+    WORKERS = "workers"
+    STARTUP = "startup"
+    SCALING = "scaling"
+
+
 def bench(
+    parts: list[Part] | None = typer.Argument(
+        None, help="What to time [default: everything, a few minutes]."
+    ),
     as_json: bool = typer.Option(False, "--json", help="One JSON object a line, for machines."),
     device: str | None = typer.Option(
         None, help="Device of the training step [default: cuda if there is one, else cpu]."
     ),
     repeats: int = typer.Option(10, help="How often each side is timed.", min=1),
+    repairs: int = typer.Option(
+        5, help="Sudoku boards that z3's Optimize repairs, a second or more each.", min=1
+    ),
+    plot: Path | None = typer.Option(None, help="Draw the scaling to this file."),
 ) -> None:
-    """Time the layer against z3 asked row by row, and a training step against a dense head."""
+    """Time the layer, a training step, Sudoku, workers, start-up, and how all scales with size."""
     if device:
         check_device(device)
     where = device or ("cuda" if torch.cuda.is_available() else "cpu")
+    wanted = set(parts or Part)
     console = Console(stderr=True)
-    with console.status("timing the layer against z3"):
-        ratios = [layer_against_z3(repeats=repeats)]
-    with console.status(f"timing training steps on {where}"):
-        ratios.append(
-            step_against_dense(where, repeats=repeats * 20 if "cuda" in where else repeats)
-        )
+    ratios: list[Ratio] = []
+    for part, doing, measure in _measures(where, repeats, repairs):
+        if part in wanted:
+            with console.status(doing):
+                ratios += measure()
+    _show([asdict(r) | {"met": r.met} for r in ratios], _table(ratios), as_json)
+    if Part.STARTUP in wanted:
+        with console.status("timing the start of every task's layer"):
+            starts = startup()
+        _show([asdict(s) | {"met": s.met} for s in starts], _starts(starts), as_json)
+    if Part.SCALING in wanted:
+        found = list(_scaling(console))
+        _show([asdict(cost) for cost in found], _costs(found), as_json)
+        if plot is not None:
+            console.print(f"plot  {draw_scaling(found, plot)}", highlight=False)
+
+
+def _measures(
+    where: str, repeats: int, repairs: int
+) -> list[tuple[Part, str, Callable[[], list[Ratio]]]]:
+    steps = repeats * 20 if "cuda" in where else repeats
+    return [
+        (Part.LAYER, "timing the layer against z3", lambda: [layer_against_z3(repeats=repeats)]),
+        (Part.STEP, f"timing training steps on {where}",
+         lambda: [step_against_dense(where, repeats=steps)]),
+        (Part.SUDOKU, "timing Sudoku against z3", lambda: sudoku_ratios(repairs=repairs)),
+        (Part.WORKERS, "timing two workers against one",
+         lambda: [two_workers_over_one(repeats=max(3, repeats // 2))]),
+    ]  # fmt: skip
+
+
+def _scaling(console: Console) -> Iterator[Cost]:
+    with console.status("") as status:
+        for make in problems():
+            problem = make()
+            status.update(f"timing {problem.family}, {problem.title}")
+            yield from costs(problem)
+
+
+def _show(found: list[dict[str, Any]], table: RichTable, as_json: bool) -> None:
     if as_json:
-        for ratio in ratios:
-            typer.echo(json.dumps(asdict(ratio) | {"met": ratio.met}))
-    else:
-        Console().print(_table(ratios))
+        for one in found:
+            typer.echo(json.dumps(one))
+    elif found:
+        Console().print(table)
 
 
 def _table(ratios: list[Ratio]) -> RichTable:
@@ -44,11 +110,46 @@ def _table(ratios: list[Ratio]) -> RichTable:
     for r in ratios:
         kind = "faster" if r.faster else "the time"
         sign = "at least" if r.faster else "at most"
+        note = f"\n[dim]{r.note}[/dim]" if r.note else ""
         table.add_row(
             f"{r.name}\n({r.device})",
-            f"{r.ours}\n{r.ours_ms:.2f} ms",
+            f"{r.ours}\n{r.ours_ms:.2f} ms{note}",
             f"{r.baseline}\n{r.baseline_ms:.2f} ms",
             f"{r.ratio:.3g} x {kind}",
             f"{sign} {r.bar:g}\n{'met' if r.met else 'MISSED'}",
+            end_section=True,
         )
     return table
+
+
+def _starts(starts: list[Start]) -> RichTable:
+    table = RichTable(title="From theory to layer, seconds in a new process", title_justify="left")
+    for heading in ("task", "answered by", "cold", "from the cache", "bars"):
+        table.add_column(heading, justify="left" if heading in ("task", "answered by") else "right")
+    for s in starts:
+        bars = f"{COLD_S:g} and {CACHED_S:g}: {'met' if s.met else 'MISSED'}"
+        table.add_row(s.task, s.backend, f"{s.cold_s:.3f}", f"{s.cached_s:.3f}", bars)
+    return table
+
+
+def _costs(found: list[Cost]) -> RichTable:
+    table = RichTable(
+        title="Milliseconds a row (-: the backend cannot; *: gave up on rows)", title_justify="left"
+    )
+    backends = list(dict.fromkeys(cost.backend for cost in found))
+    table.add_column("theory")
+    table.add_column("columns", justify="right")
+    for question in QUESTIONS:
+        for backend in backends:
+            table.add_column(f"{question}\n{backend}", justify="right")
+    cells = {(c.family, c.size, c.question, c.backend): c for c in found}
+    for family, size in dict.fromkeys((c.family, c.size) for c in found):
+        row = [cells[family, size, q, b] for q in QUESTIONS for b in backends]
+        table.add_row(f"{family}, {row[0].title}", str(row[0].columns), *map(_cell, row))
+    return table
+
+
+def _cell(cost: Cost) -> str:
+    if cost.ms is None:
+        return "-"
+    return f"{cost.ms:.3g}" + ("*" if cost.note else "")

@@ -6,8 +6,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from smtlayer.errors import MissingPackageError
 from smtlayer.nn import SMTLayer
+from smtlayer.reports.pyplot import pyplot
 from smtlayer.tasks import Batch
 
 _TRUE, _FALSE, _OVERRULED = "#2563eb", "#cbd5e1", "#f59e0b"
@@ -29,7 +29,7 @@ def draw_examples(path: Path, layer: SMTLayer, logits: Tensor, batch: Batch, tit
         batch: The rows.
         title: Shown above the rows.
     """
-    plt = _pyplot()
+    plt = pyplot()
     answer = layer.eval().solve(logits)
     theory = layer.theory
     values = theory.decode_inputs(answer.inputs)
@@ -109,16 +109,3 @@ def _answer(axis: Any, result: Any, wanted: Any, repaired: bool) -> None:
     notes = [] if result == wanted else [f"truth {wanted}"]
     notes += ["repaired"] if repaired else []
     axis.text(0.1, 0.28, ", ".join(notes), fontsize=8, color=colour, transform=axis.transAxes)
-
-
-def _pyplot() -> Any:
-    try:
-        import matplotlib
-    except ImportError as error:
-        raise MissingPackageError(
-            "Pictures need the matplotlib package. Install it with: pip install smtlayer[tasks]"
-        ) from error
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
-    return plt
