@@ -18,6 +18,7 @@ from smtlayer.bench import (
     step_against_dense,
     sudoku_ratios,
     two_workers_over_one,
+    values_against_bits,
 )
 from smtlayer.bench.scaling import QUESTIONS, Cost, costs, problems
 from smtlayer.bench.startup import CACHED_S, COLD_S, Start, startup
@@ -82,6 +83,7 @@ def _measures(
         (Part.STEP, f"timing training steps on {where}",
          lambda: [step_against_dense(where, repeats=steps)]),
         (Part.SUDOKU, "timing Sudoku against z3", lambda: sudoku_ratios(repairs=repairs)),
+        (Part.SUDOKU, "timing encodings of Sudoku", values_against_bits),
         (Part.WORKERS, "timing two workers against one",
          lambda: [two_workers_over_one(repeats=max(3, repeats // 2))]),
     ]  # fmt: skip
