@@ -14,6 +14,8 @@ and owe much, and each layer gives a model that holds if time runs out. Weights 
 This is OLL with stratification by diversity, as in RC2 (Ignatiev, Morgado, Marques-Silva, 2019).
 """
 
+import math
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol, final
 
@@ -22,6 +24,7 @@ from pysat.card import ITotalizer
 from smtlayer.solvers.base import Row, Signs
 from smtlayer.solvers.results import Status
 
+_PATIENCE_S = 0.05  # a search that takes longer may be cut off: time to look for a good model
 _DIVERSITY = 1.25  # literals a different weight, above which the next layer begins
 
 
@@ -87,6 +90,7 @@ class _Search:
         self._least = 0  # what every repair costs at the least
         self._cost: int | None = None  # of the best model so far
         self._best: Any = None
+        self._patience = time.monotonic() + _PATIENCE_S
 
     def run(self) -> Repair:
         everything = self._check(min(self._owed.values(), default=0))
@@ -110,12 +114,29 @@ class _Search:
             answer = self._check(layer)
             while answer.status is Status.UNSAT:
                 self._pay([x for x in answer.core if x in self._owed])
+                if time.monotonic() > self._patience:
+                    self._improve()
+                    self._patience = math.inf
                 answer = self._check(layer)
             if answer.status is Status.UNKNOWN:
                 return False
             self._note()
             layer = next_layer(self._owed, layer)
         return True
+
+    def _improve(self) -> None:
+        """Keeps soft literals greedily, the heaviest first: a good model for little."""
+        kept: list[int] = []
+        order = sorted(self._weights, key=lambda x: -self._weights[x])
+        holds = dict(zip(order, self._oracle.signs(self._best, order), strict=True))
+        for x in order:
+            if holds[x] < 0:
+                if self._oracle.check([*self._wanted, *kept, x]).status is not Status.SAT:
+                    continue
+                self._note()
+                signs = self._oracle.signs(self._oracle.model(), order)
+                holds = dict(zip(order, signs, strict=True))
+            kept.append(x)
 
     def _check(self, layer: int) -> Answer:
         soft = [x for x, weight in self._owed.items() if weight >= layer]
