@@ -3,7 +3,7 @@ import torch
 from smtlayer import Table
 from smtlayer.bench import layer_against_z3
 from smtlayer.bench.baseline import RowByRow
-from smtlayer.bench.speed import Ratio, _alternate
+from smtlayer.bench.timing import Ratio, alternate
 from smtlayer.tasks.mnist_addition import addition_theory
 
 
@@ -48,5 +48,5 @@ def test_bars_are_met_on_the_right_side():
 
 def test_both_sides_are_timed_in_turn_after_a_warm_up():
     calls = []
-    _alternate(lambda: calls.append("a"), lambda: calls.append("b"), 3, inner=(2, 1))
+    alternate(lambda: calls.append("a"), lambda: calls.append("b"), 3, inner=(2, 1))
     assert calls == ["a", "a", "b"] * 5

@@ -98,9 +98,31 @@ def test_a_missing_package_names_the_extra(tmp_path):
     )
 
 
-@pytest.mark.slow
 def test_bench_prints_ratios_for_people_and_machines():
-    lines = run(app, ["bench", "--json", "--repeats", "3", "--device", "cpu"]).stdout.splitlines()
+    asked = ["bench", "layer", "step", "--repeats", "1", "--device", "cpu"]
+    lines = run(app, [*asked, "--json"]).stdout.splitlines()
     ratios = [json.loads(line) for line in lines if line.startswith("{")]
     assert [ratio["name"] for ratio in ratios] == ["layer against z3", "training step"]
-    assert "x faster" in run(app, ["bench", "--repeats", "1", "--device", "cpu"]).stdout
+    assert all("met" in ratio for ratio in ratios)
+    assert "x faster" in run(app, asked).stdout
+
+
+@pytest.mark.slow
+def test_bench_shows_starts():
+    shown = run(app, ["bench", "startup"]).stdout
+    assert "visual Sudoku" in shown
+    assert "from the cache" in shown
+
+
+def test_bench_refuses_what_it_does_not_know():
+    done = run(app, ["bench", "everything"])
+    assert done.exit_code == 2
+    assert "everything" in done.output
+
+
+@pytest.mark.slow
+def test_bench_shows_how_questions_scale(tmp_path):
+    picture = tmp_path / "scaling.png"
+    shown = run(app, ["bench", "scaling", "--plot", str(picture)])
+    assert "Sudoku, 16 x 16" in shown.stdout
+    assert picture.exists()

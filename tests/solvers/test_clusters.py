@@ -1,7 +1,4 @@
-"""Rows over Dask, MPI and Ray: each with real processes, on this machine.
-
-Slow not one by one but together: `pytest -m slow tests/solvers/test_clusters.py`.
-"""
+"""Rows over Dask, MPI and Ray: each with real processes, on this machine."""
 
 import os
 import subprocess
@@ -16,7 +13,6 @@ from faulty import BAD, assert_answers, rows, solver
 from smtlayer import Z3
 from smtlayer.testing.theories import addition
 
-pytestmark = pytest.mark.slow
 NUMBERS = list(range(20))
 PATH = os.pathsep.join([str(Path(__file__).parent), *sys.path])
 
@@ -34,7 +30,9 @@ def assert_same_as_here(workers):
 
 @pytest.mark.filterwarnings("ignore")  # what Dask and its web server warn of is theirs
 def test_dask():
-    distributed = pytest.importorskip("distributed", reason="needs Dask: pip install distributed")
+    distributed = pytest.importorskip(
+        "distributed", reason="needs Dask: pip install smtlayer[dask]"
+    )
     with (
         distributed.LocalCluster(
             n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
@@ -63,10 +61,10 @@ if __name__ == "__main__":
 
 
 def test_mpi(tmp_path):
-    pytest.importorskip("mpi4py", reason="needs MPI: pip install mpi4py mpich")
+    pytest.importorskip("mpi4py", reason="needs MPI: pip install smtlayer[mpi]")
     mpiexec = Path(sys.executable).parent / "mpiexec"
     if not mpiexec.exists():
-        pytest.skip("needs mpiexec beside python: pip install mpich")
+        pytest.skip("needs mpiexec beside python: pip install smtlayer[mpi]")
     script = tmp_path / "script.py"
     script.write_text(MPI)
     done = subprocess.run(
@@ -80,9 +78,10 @@ def test_mpi(tmp_path):
     assert "answered by 2" in done.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")  # what Ray warns of is Ray's
 def test_ray():
-    ray = pytest.importorskip("ray", reason="needs Ray: pip install ray")
+    ray = pytest.importorskip("ray", reason="needs Ray: pip install smtlayer[ray]")
     from rays import RayExecutor
 
     ray.init(

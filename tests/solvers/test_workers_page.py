@@ -13,7 +13,6 @@ SCRIPTS = dict(re.findall(r"```python\n# (\w+\.py)\n(.*?)```", PAGE.read_text(),
 BESIDE = Path(sys.executable).parent
 LAUNCHERS = {
     "on_mpi.py": [BESIDE / "mpiexec", "-n", "3", sys.executable, "-m", "mpi4py.futures"],
-    "train.py": [BESIDE / "torchrun", "--standalone", "--nproc-per-node", "2"],
 }
 NEEDS = {"on_dask.py": "distributed", "on_mpi.py": "mpi4py", "on_ray.py": "ray"}
 
@@ -34,8 +33,8 @@ def test_script(name, tmp_path):
         timeout=180,
     )
     assert done.returncode == 0, done.stderr
-    assert re.search(r"torch.Size\(\[64, 5\]\)|Stats|trained on 2", done.stdout), done.stdout
+    assert re.search(r"torch.Size\(\[64, 5\]\)|Stats", done.stdout), done.stdout
 
 
 def test_the_page_has_all_scripts():
-    assert len(SCRIPTS) == 7
+    assert len(SCRIPTS) == 6

@@ -1,0 +1,93 @@
+"""Prints the tables of docs/explain/solving.md from the kept output of the benchmarks.
+
+python benchmarks/tables.py          # prints them
+python benchmarks/tables.py --write  # puts them in the page, between its marks
+"""
+
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).parent
+PAGE = HERE.parent / "docs" / "explain" / "solving.md"
+Records = list[dict[str, Any]]
+
+
+def read(name: str) -> Records:
+    lines = (HERE / "results" / f"{name}.jsonl").read_text().splitlines()
+    return [json.loads(line) for line in lines if line.startswith("{")]
+
+
+def ratios() -> str:
+    found = [r for r in read("cpu") if "ratio" in r]
+    rows = [
+        (
+            r["name"],
+            f"{r['ours']}: {r['ours_ms']:.3g} ms",
+            f"{r['baseline']}: {r['baseline_ms']:.3g} ms",
+            f"{r['ratio']:.3g} x {'faster' if r['faster'] else 'the time'}",
+        )
+        for r in found
+    ]
+    notes = [f"- {r['name']}: {r['note']}." for r in found if r.get("note")]
+    return "\n".join([table(("what", "ours", "baseline", "ratio"), rows), "", *notes])
+
+
+def starts() -> str:
+    rows = [
+        (r["task"], r["backend"], f"{r['cold_s']:.2f}", f"{r['cached_s']:.2f}")
+        for r in read("cpu")
+        if "cold_s" in r
+    ]
+    return table(("task", "answered by", "cold, s", "from the cache, s"), rows)
+
+
+def scaling() -> str:
+    costs = [r for r in read("cpu") if "question" in r]
+    backends = list(dict.fromkeys(c["backend"] for c in costs))
+    questions = list(dict.fromkeys(c["question"] for c in costs))
+    found = {(c["family"], c["size"], c["question"], c["backend"]): c for c in costs}
+    rows = []
+    for family, size in dict.fromkeys((c["family"], c["size"]) for c in costs):
+        cells = [found[family, size, q, b] for q in questions for b in backends]
+        times = ["-" if c["ms"] is None else f"{c['ms']:.2g}" for c in cells]
+        times = [f"{float(t):g}" if t != "-" else t for t in times]
+        rows.append((f"{family}, {cells[0]['title']}", str(cells[0]["columns"]), *times))
+    heads = [f"{q}: {b}" for q in questions for b in backends]
+    return table(("theory", "columns", *heads), rows)
+
+
+def repairs() -> str:
+    rows = [
+        (f"{r['reader']} %", r["method"], f"{r['median_ms']:.2f}", f"{r['mean_ms']:.2f}",
+         f"{r['worst_ms']:.0f}", str(r["past_limit"]))
+        for r in read("repairs")
+    ]  # fmt: skip
+    return table(("reader", "method", "median, ms", "mean, ms", "worst, ms", "past 20 s"), rows)
+
+
+def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [heads, ["---"] * len(heads), *rows]
+    return "\n".join("| " + " | ".join(cells) + " |" for cells in lines)
+
+
+TABLES = {"ratios": ratios, "starts": starts, "scaling": scaling, "repairs": repairs}
+
+
+def filled(page: str) -> str:
+    """The page with each table between its marks as the records say."""
+    for name, make in TABLES.items():
+        start, end = f"<!-- {name} -->\n", "<!-- end -->"
+        before, _, after = page.partition(start)
+        page = before + start + make() + "\n" + end + after.partition(end)[2]
+    return page
+
+
+if __name__ == "__main__":
+    if "--write" in sys.argv:
+        PAGE.write_text(filled(PAGE.read_text()))
+    else:
+        for name, make in TABLES.items():
+            print(f"{name}\n\n{make()}\n")
