@@ -19,9 +19,8 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol, final
 
-from pysat.card import ITotalizer
-
 from smtlayer.solvers.base import Row, Signs
+from smtlayer.solvers.counter import Counter
 from smtlayer.solvers.results import Status
 
 _PATIENCE_S = 0.05  # a search that takes longer may be cut off: time to look for a good model
@@ -86,7 +85,7 @@ class _Search:
         self._wanted = list(wanted)
         self._weights = weights
         self._owed = dict(weights)  # soft literals and counters, and what is left of their weight
-        self._counters: dict[int, tuple[ITotalizer, int]] = {}  # no more than so many: the counter
+        self._counters: dict[int, tuple[Counter, int]] = {}  # no more than so many: the counter
         self._least = 0  # what every repair costs at the least
         self._cost: int | None = None  # of the best model so far
         self._best: Any = None
@@ -100,11 +99,7 @@ class _Search:
         if anything.status is not Status.SAT:
             return Repair(anything.status)
         self._note()
-        try:
-            proved = self._search()
-        finally:
-            for counter, _ in self._counters.values():
-                counter.delete()
+        proved = self._search()
         return Repair(Status.SAT, self._best, proved)
 
     def _search(self) -> bool:
@@ -163,25 +158,20 @@ class _Search:
                 counter, most = self._counters[x]
                 self._allow(counter, most + 1, least)
         if len(core) > 1:
-            counter = ITotalizer([-x for x in core], ubound=1, top_id=self._oracle.top)
-            self._grown(counter, counter.cnf.clauses)
-            self._allow(counter, 1, least)
+            self._allow(Counter([-x for x in core]), 1, least)
 
-    def _allow(self, counter: ITotalizer, most: int, weight: int) -> None:
+    def _allow(self, counter: Counter, most: int, weight: int) -> None:
         """Makes it soft that no more than `most` of a counter's literals hold."""
-        if most >= len(counter.lits):
+        if most >= counter.size:
             return
-        if most >= len(counter.rhs):
-            counter.increase(ubound=most, top_id=self._oracle.top)
-            new = counter.cnf.clauses[-counter.nof_new :] if counter.nof_new else []
-            self._grown(counter, new)
-        literal = -counter.rhs[most]
+        self._oracle.add(counter.grow(most + 1, self._new_variable))
+        literal = -counter.at_least(most + 1)
         self._owed[literal] = self._owed.get(literal, 0) + weight
         self._counters[literal] = (counter, most)
 
-    def _grown(self, counter: ITotalizer, clauses: Sequence[Sequence[int]]) -> None:
-        self._oracle.top = max(self._oracle.top, counter.top_id)
-        self._oracle.add(clauses)
+    def _new_variable(self) -> int:
+        self._oracle.top += 1
+        return self._oracle.top
 
 
 def next_layer(weights: Mapping[int, int], layer: int | None) -> int | None:

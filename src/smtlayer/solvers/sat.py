@@ -31,6 +31,7 @@ from smtlayer.theory import Theory
 # How far the solver goes before it looks at the clock: a fraction of a second.
 _CONFLICTS, _PROPAGATIONS = 2_000, 5_000_000
 _REPAIRS = 1_000  # after so many the solver is opened anew; each uses up a variable
+_COUNTERS = 5_000  # or after one that took more variables than this: they would slow all others
 
 
 @dataclass(frozen=True)
@@ -175,11 +176,12 @@ class SatRow:
         Clauses added, and all that the solver learns from them, hold only if the guard does. With
         the guard false for good they say nothing any more, and the solver drops them.
         """
-        if self._repairs == _REPAIRS:
+        first = self._cnf.n_variables + _REPAIRS
+        if self._repairs == _REPAIRS or self.top > first + _COUNTERS:
             self._reopen()
         self._repairs += 1
         self._guard = [self._cnf.n_variables + self._repairs]
-        self.top = self._cnf.n_variables + _REPAIRS
+        self.top = first
         try:
             yield
         finally:
