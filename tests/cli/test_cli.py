@@ -14,7 +14,7 @@ run = CliRunner().invoke
 def test_help_names_every_command():
     answer = run(app, ["--help"])
     assert answer.exit_code == 0
-    for command in ("train", "bench"):
+    for command in ("train", "bench", "cache"):
         assert command in answer.output
 
 
