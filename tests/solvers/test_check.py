@@ -6,7 +6,7 @@ import time
 import pytest
 import z3
 
-from smtlayer import Z3, Auto, Table, Theory, one_hot
+from smtlayer import Auto, Sat, Table, Theory, one_hot
 from smtlayer.solvers import check
 from smtlayer.solvers.check import Conflict, LabelCounts, conflict_of
 from smtlayer.testing import THEORIES
@@ -16,7 +16,7 @@ a, b, c, y, z = z3.Bools("a b c y z")
 x = z3.Int("x")
 
 
-def factoring(bits=128):
+def factoring(bits=64):
     """The factors of a product of two primes: easy to state."""
     p, q = z3.BitVecs("p q", bits)
     product = z3.BitVecVal((2**64 - 59) * (2**64 - 83), 2 * bits)
@@ -56,7 +56,7 @@ def test_the_report_prints_one_line_a_finding():
         "  models            256",
         "  inputs per label  1 to 16, mean 8.3, over 31 labels",
         "  convergence       labels fit several inputs: blame may go to the wrong one",
-        "  backend           Table(max_models=20000, timeout_s=5.0), because it has 256 models "
+        "  backend           Table(max_models=20000, timeout_s=1.0), because it has 256 models "
         "over its inputs and outputs, few enough to list",
     ]
 
@@ -116,6 +116,16 @@ def test_what_one_hot_adds_can_take_part_in_a_conflict():
     report = Theory([y == a, x > 7], inputs=[a, one_hot(x, [1, 2])], outputs=[y]).check()
     assert report.conflict == (Conflict(1, "x > 7"), Conflict(None, "Or(1 == x, 2 == x)"))
     assert "                    one_hot: Or(1 == x, 2 == x)" in str(report).splitlines()
+
+
+def test_names_that_z3_gives_to_fresh_constants_are_the_users_own():
+    taken = [z3.Bool(f"{stem}!{i}") for stem in ("constraint", "copy") for i in range(8)]
+    theory = Theory([z3.Or(taken), z3.Not(taken[0]), y == a, z3.Or(a, taken[1])], [a], [y])
+    report = theory.check(max_models=1)
+    assert (report.satisfiable, report.functional, report.total) == (True, True, True)
+    assert conflict_of(Theory([taken[0], y == a, z3.Not(taken[0])], [a], [y])) == (
+        Conflict(0, "constraint!0"), Conflict(2, "Not(constraint!0)"),
+    )  # fmt: skip
 
 
 def test_a_conflict_of_one_constraint_is_found_alone():
@@ -188,8 +198,10 @@ def test_the_time_limit_holds_for_every_question():
     assert report.satisfiable is None
     assert report.functional is None
     assert (report.n_models, report.n_models_exact) == (0, False)
-    assert report.backend == Z3()
-    assert report.backend_reason == "its models cannot be listed: ran out of time after 0.3 s"
+    assert report.backend == Sat()
+    assert report.backend_reason == (
+        "its models cannot be listed: ran out of time after 0.3 s, but it is finite"
+    )
 
 
 def test_models_that_were_not_found_are_not_claimed():
@@ -209,9 +221,10 @@ def test_a_theory_that_z3_cannot_decide_is_reported_so():
     ("max_models", "backend", "reason"),
     [
         (256, Table(256, 2.0), "it has 256 models over its inputs and outputs, few enough to list"),
-        (255, Z3(), "it has more than 255 models over its inputs and outputs, too many to list"),
+        (255, Sat(), "it has more than 255 models over its inputs and outputs, too many to list, "
+                     "but it is finite"),
     ],
-)
+)  # fmt: skip
 def test_auto_says_what_it_chooses_and_why(max_models, backend, reason):
     choice = Auto(max_models=max_models, list_timeout_s=2.0).choose(addition(4))
     assert (choice.backend, choice.reason) == (backend, reason)

@@ -1,7 +1,18 @@
 """Every backend obeys the laws."""
 
-from smtlayer import Z3, Auto, Enumerate, Table
-from smtlayer.testing import SolverConformance
+import pytest
+
+from smtlayer import Z3, Auto, Enumerate, Sat, Table
+from smtlayer.testing import FINITE, SolverConformance, random_finite_theory
+
+
+class Finite(SolverConformance):
+    """For backends that take theories which come down to bits."""
+
+    theories = FINITE
+
+    def random(self, seed):
+        return random_finite_theory(seed)
 
 
 class TestTable(SolverConformance):
@@ -12,8 +23,34 @@ class TestZ3(SolverConformance):
     backend = Z3()
 
 
+class TestZ3WithoutMemory(SolverConformance):
+    backend = Z3(remember=0)
+    seeds = 10
+
+
+class TestSat(Finite):
+    backend = Sat()
+    seeds = 42
+
+
+class TestSatWithoutMemory(SolverConformance):
+    backend = Sat(remember=0)
+    theories = FINITE
+
+
+@pytest.mark.usefixtures("shared_pool", "_always_pool")
+class TestSatWithWorkers(Finite):
+    backend = Sat(workers=2, remember=0)
+    seeds = 7
+
+
 class TestAuto(SolverConformance):
     backend = Auto()
+
+
+class TestAutoOnFiniteTheories(Finite):
+    backend = Auto(max_models=5)  # so that most go to Sat
+    seeds = 14
 
 
 class TestEnumerate(SolverConformance):

@@ -1,117 +1,300 @@
-"""The cheapest repair, against trying every set."""
+"""The cheapest repair, against trying every assignment."""
 
 import itertools
-import math
 import random
-import time
 from fractions import Fraction
 
 import pytest
 
 from smtlayer import Status
-from smtlayer.solvers.repair import cheapest_hitting_set, cheapest_repair, exact_integers
+from smtlayer.solvers import repair as repairing
+from smtlayer.solvers.clauses import Cnf, join
+from smtlayer.solvers.repair import Answer, Repair, cheapest_repair, exact_integers, next_layer
+from smtlayer.solvers.sat import SatRow
+
+# Weights as the layer meets them, and as it may meet them on a bad day.
+SCALES = {
+    "all equal": lambda draw: 1.0,
+    "many ties": lambda draw: float(draw.randint(1, 3)),
+    "logits": lambda draw: draw.random() + 1e-3,
+    "orders apart": lambda draw: 10.0 ** draw.randint(-20, 20),
+    "the smallest beside the largest": lambda draw: draw.choice([5e-324, 1e-300, 1.0, 1e300]),
+}
 
 
-def subsets(members):
-    return [set(s) for k in range(len(members) + 1) for s in itertools.combinations(members, k)]
+def model_of(clauses, fixed):
+    """Literals that make all clauses true, or None: propagation and trial, nothing clever."""
+    while True:
+        if any(-x in fixed for x in fixed):
+            return None
+        left = [[x for x in c if -x not in fixed] for c in clauses if fixed.isdisjoint(c)]
+        if not all(left):
+            return None
+        units = frozenset(c[0] for c in left if len(c) == 1)
+        if not units:
+            break
+        clauses, fixed = left, fixed | units
+    if not left:
+        return fixed
+    tries = (model_of(left, fixed | {x}) for x in (left[0][0], -left[0][0]))
+    return next((found for found in tries if found is not None), None)
 
 
-@pytest.mark.parametrize("seed", range(20))
-def test_the_hitting_set_is_the_cheapest_of_all(seed):
-    draw = random.Random(seed)
-    for _ in range(25):
-        members = range(draw.randint(1, 7))
-        dear = draw.choice([3, 10**20])
-        weights = {i: draw.choice([1, 2, draw.randint(1, dear)]) for i in members}
-        sets = [
-            frozenset(draw.sample(members, draw.randint(1, min(3, len(members)))))
-            for _ in range(draw.randint(0, 8))
+class Slow:
+    """An oracle in plain Python that is of little help.
+
+    Its cores are larger than need be, its models overrule all they can, and its patience may end.
+    """
+
+    def __init__(self, clauses, top, draw, patience=10**9, soft=()):
+        self.clauses, self.top, self.soft = list(clauses), top, soft
+        self.draw, self.patience, self.asked = draw, patience, []
+        self.found, self.models = None, []
+
+    def check(self, literals):
+        self.asked.append(list(literals))
+        if len(self.asked) > self.patience:
+            return Answer(Status.UNKNOWN)
+        self.found = model_of(self.clauses, frozenset(literals))
+        if self.found is not None:
+            against = frozenset(literals)
+            for x in self.soft:
+                worse = model_of(self.clauses, against | {-x})
+                if worse is not None:
+                    self.found, against = worse, against | {-x}
+            self.models.append(self.found)
+            return Answer(Status.SAT)
+        core = self.draw.sample(sorted(set(literals)), len(set(literals)))
+        for x in list(core):
+            rest = [other for other in core if other != x]
+            if self.draw.random() < 0.9 and model_of(self.clauses, frozenset(rest)) is None:
+                core = rest
+        return Answer(Status.UNSAT, core=core)
+
+    def model(self):
+        assert self.found is not None
+        return self.found
+
+    def signs(self, model, literals):
+        return [1 if (abs(x) in model) == (x > 0) else -1 for x in literals]
+
+    def add(self, clauses):
+        clauses = [list(clause) for clause in clauses]
+        assert all(abs(x) <= self.top for clause in clauses for x in clause)
+        self.clauses += clauses
+
+
+class Problem:
+    """Random clauses, wanted literals and soft literals, some of them opposites."""
+
+    def __init__(self, seed):
+        draw = self.draw = random.Random(seed)
+        self.n = draw.randint(1, 7)
+        variables = range(1, self.n + 1)
+        self.clauses = [
+            [x * draw.choice([1, -1]) for x in draw.sample(variables, draw.randint(1, min(3, n)))]
+            for n in [self.n] * draw.randint(0, 16)
         ]
-        found = cheapest_hitting_set(sets, weights)
-        assert all(found & s for s in sets)
-        hitting = [s for s in subsets(members) if all(s & other for other in sets)]
-        assert sum(weights[i] for i in found) == min(sum(weights[i] for i in s) for s in hitting)
+        self.wanted = [draw.choice([x, -x]) for x in variables if draw.random() < 0.15]
+        soft = [x * draw.choice([1, -1]) for x in variables if draw.random() < 0.8]
+        soft += [-x for x in soft if draw.random() < 0.2]
+        scale = draw.choice(list(SCALES.values()))
+        self.floats = {x: scale(draw) for x in soft}
+        self.weights = exact_integers(self.floats)
+
+    def cost(self, model):
+        return sum(w for x, w in self.weights.items() if x not in model)
+
+    def least(self):
+        """The cost of the best model, None without any."""
+        signs = itertools.product((1, -1), repeat=self.n)
+        models = [{s * x for s, x in zip(row, range(1, self.n + 1), strict=True)} for row in signs]
+        return min((self.cost(m) for m in models if self.allows(m)), default=None)
+
+    def allows(self, model):
+        return model.issuperset(self.wanted) and not any(
+            model.isdisjoint(clause) for clause in self.clauses
+        )
+
+    def model(self, oracle, found):
+        signs = oracle.signs(found, range(1, self.n + 1))
+        return {s * x for s, x in zip(signs, range(1, self.n + 1), strict=True)}
 
 
-def test_dear_members_that_hit_more_are_not_cut_off():
-    sets = [frozenset(s) for s in ({0, 1}, {0, 2}, {0, 3}, {4, 5})]
-    assert cheapest_hitting_set(sets, {0: 2, 1: 1, 2: 1, 3: 1, 4: 1, 5: 1}) == {0, 4}
+@pytest.fixture(params=[-1.0, 1e9], ids=["looks for a good model", "does not"])
+def _patience(request, monkeypatch):
+    monkeypatch.setattr(repairing, "_PATIENCE_S", request.param)
 
 
-def test_nothing_to_hit_costs_nothing():
-    assert cheapest_hitting_set([], {0: 1}) == frozenset()
+@pytest.mark.usefixtures("_patience")
+@pytest.mark.parametrize("seed", range(150))
+def test_the_repair_is_the_cheapest_of_all_whatever_cores_come_up(seed):
+    problem = Problem(seed)
+    oracle = Slow(problem.clauses, problem.n, problem.draw, soft=problem.weights)
+    repair = cheapest_repair(oracle, problem.wanted, problem.weights)
+    least = problem.least()
+    if least is None:
+        assert repair.status is Status.UNSAT
+    else:
+        assert (repair.status, repair.proved) == (Status.SAT, True)
+        model = problem.model(oracle, repair.model)
+        assert problem.allows(model)
+        assert problem.cost(model) == least
 
 
-def test_a_search_that_runs_out_of_time_says_so():
-    with pytest.raises(TimeoutError):
-        cheapest_hitting_set([frozenset({0})], {0: 1}, deadline=time.monotonic() - 1)
+@pytest.mark.parametrize("seed", range(0, 1500, 25))
+def test_a_sat_solver_finds_the_cheapest_repairs_one_after_another(seed):
+    problem = Problem(seed)
+    soft, variables = list(problem.floats), range(1, problem.n + 1)
+    soft += problem.draw.choices(soft, k=len(soft) // 2)  # columns that share a literal
+    cnf = Cnf(join(problem.clauses), (*soft, *variables), problem.n)
+    row = SatRow(cnf, len(soft), timeout_ms=60_000)
+    for more in range(seed, seed + 12):  # the same clauses, other questions
+        draw = random.Random(more)
+        problem.wanted = [draw.choice([x, -x]) for x in variables if draw.random() < 0.2]
+        scale = random.Random(more).choice(list(SCALES.values()))
+        floats = [scale(draw) for _ in soft]
+        exact = exact_integers(dict(enumerate(floats)))
+        problem.weights = {x: sum(exact[i] for i, z in enumerate(soft) if z == x) for x in soft}
+        outputs = [1 if x in problem.wanted else -(-x in problem.wanted) for x in variables]
+        found = row.maximize([1] * len(soft), floats, outputs)
+        least = problem.least()
+        assert found.status is (Status.UNSAT if least is None else Status.SAT)
+        if least is not None:
+            model = {s * x for s, x in zip(found.outputs, variables, strict=True)}
+            assert found.inputs == [1 if x in model else -1 for x in soft]
+            assert problem.allows(model)
+            assert (problem.cost(model), found.proved) == (least, True)
+
+
+@pytest.mark.usefixtures("_patience")
+def test_an_oracle_that_gives_up_is_never_taken_at_its_word():
+    outcomes = set()
+    for seed, patience in itertools.product(range(60), range(9)):
+        problem = Problem(seed)
+        oracle = Slow(problem.clauses, problem.n, problem.draw, patience, problem.weights)
+        repair = cheapest_repair(oracle, problem.wanted, problem.weights)
+        least, gave_up = problem.least(), len(oracle.asked) > patience
+        outcomes.add((repair.status, repair.proved))
+        if repair.status is Status.SAT:
+            cost = problem.cost(problem.model(oracle, repair.model))
+            assert problem.allows(problem.model(oracle, repair.model))
+            seen = [problem.cost(problem.model(oracle, model)) for model in oracle.models]
+            assert cost == min(seen)
+            assert repair.proved is not gave_up
+            assert cost == least or not repair.proved
+        else:
+            assert repair.status is (Status.UNKNOWN if gave_up else Status.UNSAT)
+            assert gave_up or least is None
+            assert not gave_up or patience < 2  # the second question would have found a model
+    assert outcomes == {
+        (Status.SAT, True), (Status.SAT, False), (Status.UNKNOWN, True), (Status.UNSAT, True),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("patience_s", "questions", "proved"), [(1e9, 6, False), (-1.0, 6, False), (1e9, 999, True)]
+)
+def test_a_long_search_looks_for_a_good_model_early(patience_s, questions, proved, monkeypatch):
+    monkeypatch.setattr(repairing, "_PATIENCE_S", patience_s)
+    weights = {x: 100 + x for x in range(1, 7)}
+    oracle = Slow(at_most(3, weights), 6, random.Random(0), questions, weights)
+    repair = cheapest_repair(oracle, [], weights)
+    kept = [x for x, sign in enumerate(oracle.signs(repair.model, weights), 1) if sign > 0]
+    assert repair.proved is proved
+    assert (kept == [4, 5, 6]) == (proved or patience_s < 0)
+
+
+def test_heavy_literals_are_assumed_before_light_ones():
+    weights = {1: 1, 2: 100, 3: 10, 4: 100, 5: 100}
+    oracle = Slow([[-1, -2]], 5, random.Random(0))
+    repair = cheapest_repair(oracle, [], weights)
+    assert oracle.signs(repair.model, weights) == [-1, 1, 1, 1, 1]
+    assert oracle.asked[0] == [2, 4, 5, 3, 1]
+    assert oracle.asked[1:3] == [[], [2, 4, 5]]
+
+
+def test_the_search_ends_when_the_model_at_hand_costs_no_more_than_is_owed():
+    oracle = Slow([[-1], [2], [3], [4]], 4, random.Random(0))
+    repair = cheapest_repair(oracle, [], {1: 9, 2: 9, 3: 9, 4: 1})
+    assert oracle.signs(repair.model, [1, 2, 3, 4]) == [-1, 1, 1, 1]
+    assert len(oracle.asked) == 4  # everything, anything, the heavy ones, those without the first
+
+
+def at_most(count, variables):
+    return [[-x for x in group] for group in itertools.combinations(variables, count + 1)]
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_the_heaviest_stay_if_only_some_can_hold(seed):
+    draw, count = random.Random(seed), seed % 4
+    weights = {x: draw.choice([5, 5 + x, 9]) for x in range(1, 7)}
+    oracle = Slow(at_most(count, weights), 6, draw, soft=weights)
+    repair = cheapest_repair(oracle, [], weights)
+    signs = oracle.signs(repair.model, weights)
+    kept = [w for w, sign in zip(weights.values(), signs, strict=True) if sign > 0]
+    assert sum(kept) == sum(sorted(weights.values())[6 - count :])
+
+
+@pytest.mark.parametrize("clauses", [[], [[1]], [[1], [-1]]])
+def test_without_soft_literals_any_model_will_do(clauses):
+    oracle = Slow(clauses, 1, random.Random(0))
+    repair = cheapest_repair(oracle, [], {})
+    assert repair.status is (Status.UNSAT if len(clauses) == 2 else Status.SAT)
+    assert repair.proved
+
+
+def test_wanted_literals_that_cannot_hold_have_no_repair():
+    for wanted in ([1, -1], [2], [-3]):
+        oracle = Slow([[-2], [3]], 3, random.Random(0))
+        assert cheapest_repair(oracle, wanted, {1: 4, 2: 1, -3: 1}) == Repair(Status.UNSAT)
+
+
+def test_of_opposite_soft_literals_the_lighter_is_overruled():
+    for light, heavy in ((1, -1), (-1, 1)):
+        oracle = Slow([], 1, random.Random(0))
+        repair = cheapest_repair(oracle, [], {light: 10**20, heavy: 10**20 + 1})
+        assert oracle.signs(repair.model, [light, heavy]) == [-1, 1]
+        assert repair.proved
+
+
+def test_layers_end_where_many_literals_have_few_weights():
+    def layers(*weights):
+        owed, found, layer = dict(enumerate(weights)), [], None
+        while (layer := next_layer(owed, layer)) is not None:
+            found.append(layer)
+        return found
+
+    assert layers() == []
+    assert layers(7) == layers(7, 7, 7) == [7]
+    assert layers(8, 4, 2, 1) == [1]  # all different: nothing to be gained
+    assert layers(9, 9, 9, 5, 5, 1) == [9, 5, 1]
+    assert layers(9, 8, 7, 7, 6, 5, 5) == [7, 6, 5]
+    assert layers(9, 8, 7, 7, 6) == [7, 6]
+    assert layers(10**300, 1) == [1]
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_exact_integers_keep_all_proportions(seed):
+def test_integers_keep_the_proportions_of_floats(seed):
     draw = random.Random(seed)
-    weights = {i: draw.random() * 10.0 ** draw.randint(-300, 30) for i in range(6)}
+    weights = {i: draw.random() * 10.0 ** draw.randint(-300, 300) for i in range(6)}
     weights[6] = 5e-324  # the smallest number there is
     exact = exact_integers(weights)
     assert all(type(value) is int and value > 0 for value in exact.values())
+    assert exact_integers({}) == {}
     for i, j in itertools.combinations(weights, 2):
         assert Fraction(exact[i], exact[j]) == Fraction(weights[i]) / Fraction(weights[j])
 
 
-def test_no_weights_are_no_integers():
-    assert exact_integers({}) == {}
-
-
-class Rules:
-    """Inputs that must not hold all at once, as a way to ask; cores may be larger than need be."""
-
-    def __init__(self, forbidden, draw):
-        self.forbidden, self.draw, self.models = forbidden, draw, []
-
-    def __call__(self, kept):
-        broken = [rule for rule in self.forbidden if rule <= set(kept)]
-        if not broken:
-            self.models.append(frozenset(kept))
-            return Status.SAT, frozenset()
-        core = set(self.draw.choice(broken))
-        core |= {i for i in kept if self.draw.random() < 0.3}
-        return Status.UNSAT, frozenset(core)
-
-
-@pytest.mark.parametrize("seed", range(40))
-def test_the_last_model_is_the_best_one_whatever_cores_come_up(seed):
-    draw = random.Random(seed)
-    members = range(draw.randint(1, 6))
-    weights = {i: draw.choice([1.0, 1e-17, 1e-30, draw.random()]) for i in members}
-    forbidden = [
-        frozenset(draw.sample(members, draw.randint(1, len(members))))
-        for _ in range(draw.randint(0, 5))
-    ]
-    check = Rules(forbidden, draw)
-    assert cheapest_repair(check, weights, math.inf) is Status.SAT
-
-    def cost(overruled):
-        return sum((Fraction(weights[i]) for i in overruled), Fraction(0))
-
-    possible = [s for s in subsets(members) if all(s & rule for rule in forbidden)]
-    assert cost(set(members) - check.models[-1]) == min(cost(s) for s in possible)
-
-
-def test_a_contradiction_without_inputs_has_no_repair():
-    assert cheapest_repair(lambda kept: (Status.UNSAT, frozenset()), {0: 1.0}, math.inf) is (
-        Status.UNSAT
+def test_signs_ask_literals_of_columns_and_a_repair_answers_with_signs():
+    assert repairing.signed([3, -4, 5, -6], [1, -1, 0, 1]) == [3, 4, -6]
+    oracle = Slow([], 3, random.Random(0))
+    model = frozenset({1, -2, 3})
+    row = repairing.row_of(oracle, Repair(Status.SAT, model, proved=False), [1, 2, -3], [-2, 2])
+    assert row == (Status.SAT, [1, -1, -1], [1, -1], False)
+    assert repairing.row_of(oracle, Repair(Status.UNKNOWN), [1], [2]) == (
+        Status.UNKNOWN,
+        (),
+        (),
+        True,
     )
-
-
-@pytest.mark.parametrize("after", [0, 1, 2])
-def test_a_question_given_up_on_the_way_is_never_an_answer(after):
-    answers = [(Status.UNSAT, frozenset({0})), (Status.UNSAT, frozenset({1}))][:after]
-    answers.append((Status.UNKNOWN, frozenset()))
-    asked = iter(answers)
-    status = cheapest_repair(lambda kept: next(asked), {0: 1.0, 1: 1.0}, math.inf)
-    assert status is Status.UNKNOWN
-
-
-def test_a_repair_that_runs_out_of_time_is_unknown():
-    past = time.monotonic() - 1
-    assert cheapest_repair(lambda kept: (Status.SAT, frozenset()), {0: 1.0}, past) is Status.UNKNOWN

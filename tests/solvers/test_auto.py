@@ -1,0 +1,160 @@
+"""Which backend a theory gets, why, and how little it takes the second time."""
+
+import copy
+import pickle
+import time
+
+import pytest
+import torch
+import z3
+
+from smtlayer import Z3, Auto, Sat, Status, Table, Theory
+from smtlayer.solvers import cnf as translation
+from smtlayer.solvers import models as listing
+from smtlayer.solvers.models import list_models
+from smtlayer.testing import FINITE, THEORIES
+
+a, y = z3.Bools("a y")
+
+
+@pytest.fixture
+def fresh(monkeypatch, tmp_path):
+    """Nothing was ever listed or translated; returns what makes a new process of this one."""
+    monkeypatch.setenv("SMTLAYER_CACHE", str(tmp_path))
+
+    def restart():
+        monkeypatch.setattr(listing, "_memory", {})
+        monkeypatch.setattr(translation, "_memory", {})
+
+    restart()
+    return restart
+
+
+def no_work(monkeypatch):
+    """Whatever is not in the store cannot be had."""
+    monkeypatch.setattr(listing, "_list", None)
+    monkeypatch.setattr(translation, "_translate", None)
+
+
+def free_bits():
+    """Far too many models, and thousands of them a second."""
+    p, q = z3.BitVecs("p q", 24)
+    return Theory(p != q, inputs=[p], outputs=[q])
+
+
+def no_model():
+    return Theory([y == a, a, z3.Not(y)], inputs=[a], outputs=[y])
+
+
+@pytest.mark.parametrize("name", THEORIES)
+def test_a_short_list_of_models_becomes_a_table(name):
+    choice = Auto().choose(THEORIES[name]())
+    count = len(list_models(THEORIES[name](), 20_000, 1.0))
+    assert choice.backend == Table(20_000, 1.0)
+    assert choice.reason == (
+        f"it has {count} models over its inputs and outputs, few enough to list"
+    )
+
+
+def test_a_long_list_is_told_with_its_length():
+    p, q = z3.BitVecs("p q", 5)
+    choice = Auto(list_timeout_s=30.0).choose(Theory(p != q, inputs=[p], outputs=[q]))
+    assert choice.backend == Table(20_000, 30.0)
+    assert choice.reason.startswith("it has 992 models over")
+    p, q = z3.BitVecs("p q", 6)
+    choice = Auto(list_timeout_s=30.0).choose(Theory(p != q, inputs=[p], outputs=[q]))
+    assert choice.reason.startswith("it has 4,032 models over")
+
+
+@pytest.mark.parametrize("name", THEORIES)
+def test_a_finite_theory_with_too_many_models_goes_to_sat_and_any_other_to_z3(name):
+    choice = Auto(max_models=1, timeout_ms=77, workers=3).choose(THEORIES[name]())
+    many = "it has more than 1 models over its inputs and outputs, too many to list"
+    if name in FINITE:
+        assert choice.backend == Sat(77, workers=3)
+        assert choice.reason == f"{many}, but it is finite"
+    else:
+        assert choice.backend == Z3(77, workers=3)
+        assert choice.reason.startswith(f"{many}, and ")
+        assert choice.reason.endswith(" does not come down to bits")
+
+
+def test_an_integer_without_bounds_goes_to_z3_by_name():
+    number = z3.Int("number")
+    choice = Auto(max_models=1).choose(Theory([number > 3, y == (number > 5)], [y], [y]))
+    assert choice.backend == Z3()
+    assert choice.reason.endswith(
+        "list, and the integer 'number' has no bounds that could be proved"
+    )
+
+
+@pytest.mark.usefixtures("fresh")
+def test_a_list_that_would_take_too_long_is_not_begun_in_earnest():
+    start = time.monotonic()
+    choice = Auto(max_models=10**9, list_timeout_s=2.0).choose(free_bits())
+    assert time.monotonic() - start < 1.5
+    assert choice.backend == Sat()
+    assert choice.reason == (
+        "its models cannot be listed: would take more than 2 s to list, but it is finite"
+    )
+    patient = list_models(free_bits(), 10**9, 0.3)
+    assert patient.reason == "ran out of time after 0.3 s"
+
+
+@pytest.mark.parametrize("theory", [THEORIES["addition"], THEORIES["strings"], free_bits, no_model])
+def test_the_second_process_takes_all_from_the_store(theory, fresh, monkeypatch):
+    options = Auto(max_models=10**6, list_timeout_s=2.0)
+    first = options.choose(theory())
+    solver = first.backend.compile(theory())
+    fresh()
+    no_work(monkeypatch)
+    assert options.choose(theory()) == first
+    again = options.compile(theory())
+    rows = torch.zeros(2, theory().n_inputs, dtype=torch.int8)
+    assert again.solve(rows).status.tolist() == solver.solve(rows).status.tolist()
+    assert again.name == solver.name
+
+
+def test_a_list_foreseen_to_be_long_is_taken_for_what_it_is_only_by_those_who_ask(fresh):
+    assert list_models(free_bits(), 10**9, 0.4, foresee=True).reason.startswith("would take")
+    fresh()
+    assert list_models(free_bits(), 10**9, 0.4).reason.startswith("ran out of time")
+    assert list_models(free_bits(), 10**9, 0.5, foresee=True).reason.endswith("0.5 s to list")
+
+
+def test_a_theory_without_a_model_gets_a_table_without_rows():
+    choice = Auto().choose(no_model())
+    assert choice.reason == "it has 0 models over its inputs and outputs, few enough to list"
+    solver = choice.backend.compile(no_model())
+    assert solver.solve(torch.ones(1, 1, dtype=torch.int8)).status.item() == Status.UNSAT
+
+
+def test_compile_is_what_choose_says():
+    assert Auto().compile(THEORIES["xor"]()).name == "Table"
+    assert Auto(max_models=1).compile(THEORIES["xor"]()).name == "Sat"
+    assert Auto(max_models=1).compile(THEORIES["strings"]()).name == "Z3"
+    assert Auto(max_models=1, timeout_ms=55).compile(THEORIES["xor"]()).limit_ms == 55
+
+
+def test_options_compare_print_hash_pickle_and_copy():
+    assert Auto(max_models=5) == Auto(max_models=5) != Auto()
+    assert repr(Auto()) == (
+        "Auto(max_models=20000, timeout_ms=10000, list_timeout_s=1.0, workers=0)"
+    )
+    assert len({Auto(), Auto(), Auto(workers=2)}) == 2
+    assert pickle.loads(pickle.dumps(Auto(workers=2))) == Auto(workers=2)
+    assert copy.deepcopy(Auto(timeout_ms=3)) == Auto(timeout_ms=3)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"max_models": 0}, r"^Auto expects max_models above 0\. Got 0\.$"),
+        ({"timeout_ms": -1}, r"^Auto expects timeout_ms above 0\. Got -1\.$"),
+        ({"list_timeout_s": 0.0}, r"^Auto expects list_timeout_s above 0\. Got 0\.0\.$"),
+        ({"workers": -2}, r"^Auto expects workers to be 0, a number of processes"),
+    ],
+)
+def test_options_that_make_no_sense_are_refused(options, message):
+    with pytest.raises(ValueError, match=message):
+        Auto(**options)
