@@ -2,14 +2,13 @@
 
 import itertools
 import random
-from fractions import Fraction
 
 import pytest
 
 from smtlayer import Status
 from smtlayer.solvers import repair as repairing
 from smtlayer.solvers.clauses import Cnf, join
-from smtlayer.solvers.repair import Answer, Repair, cheapest_repair, exact_integers, next_layer
+from smtlayer.solvers.repair import Answer, Repair, cheapest_repair, exact_integers
 from smtlayer.solvers.sat import SatRow
 
 # Weights as the layer meets them, and as it may meet them on a bad day.
@@ -197,12 +196,12 @@ def test_an_oracle_that_gives_up_is_never_taken_at_its_word():
 )
 def test_a_long_search_looks_for_a_good_model_early(patience_s, questions, proved, monkeypatch):
     monkeypatch.setattr(repairing, "_PATIENCE_S", patience_s)
-    weights = {x: 100 + x for x in range(1, 7)}
-    oracle = Slow(at_most(3, weights), 6, random.Random(0), questions, weights)
+    weights = {x: 100 + x for x in range(1, 9)}
+    oracle = Slow(at_most(3, weights), 8, random.Random(0), questions, weights)
     repair = cheapest_repair(oracle, [], weights)
     kept = [x for x, sign in enumerate(oracle.signs(repair.model, weights), 1) if sign > 0]
     assert repair.proved is proved
-    assert (kept == [4, 5, 6]) == (proved or patience_s < 0)
+    assert (kept == [6, 7, 8]) == (proved or patience_s < 0)
 
 
 def test_heavy_literals_are_assumed_before_light_ones():
@@ -225,15 +224,32 @@ def at_most(count, variables):
     return [[-x for x in group] for group in itertools.combinations(variables, count + 1)]
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", range(60))
 def test_the_heaviest_stay_if_only_some_can_hold(seed):
     draw, count = random.Random(seed), seed % 4
-    weights = {x: draw.choice([5, 5 + x, 9]) for x in range(1, 7)}
+    weights = {x: draw.randint(1, 9) for x in range(1, 7)}
     oracle = Slow(at_most(count, weights), 6, draw, soft=weights)
-    repair = cheapest_repair(oracle, [], weights)
-    signs = oracle.signs(repair.model, weights)
-    kept = [w for w, sign in zip(weights.values(), signs, strict=True) if sign > 0]
-    assert sum(kept) == sum(sorted(weights.values())[6 - count :])
+    search = repairing._Search(oracle, [], weights)
+    signs = oracle.signs(search.run().model, weights)
+    cost = sum(w for w, sign in zip(weights.values(), signs, strict=True) if sign < 0)
+    assert cost == sum(sorted(weights.values())[: 6 - count])
+    assert cost == search._least
+
+
+def test_what_was_paid_in_the_end_is_what_the_repair_costs():
+    for seed in range(500, 540):
+        draw, problem = random.Random(seed), Problem(seed)
+        n = problem.n = draw.randint(4, 7)
+        problem.wanted = []
+        problem.clauses = [
+            [-x for x in draw.sample(range(1, n + 1), draw.randint(2, 4))]
+            for _ in range(draw.randint(4, 14))
+        ]
+        problem.weights = {x: draw.randint(1, 12) for x in range(1, n + 1)}
+        oracle = Slow(problem.clauses, n, draw, soft=problem.weights)
+        search = repairing._Search(oracle, [], problem.weights)
+        assert search.run().proved
+        assert search._least == search._cost == problem.least()
 
 
 @pytest.mark.parametrize("clauses", [[], [[1]], [[1], [-1]]])
@@ -256,45 +272,3 @@ def test_of_opposite_soft_literals_the_lighter_is_overruled():
         repair = cheapest_repair(oracle, [], {light: 10**20, heavy: 10**20 + 1})
         assert oracle.signs(repair.model, [light, heavy]) == [-1, 1]
         assert repair.proved
-
-
-def test_layers_end_where_many_literals_have_few_weights():
-    def layers(*weights):
-        owed, found, layer = dict(enumerate(weights)), [], None
-        while (layer := next_layer(owed, layer)) is not None:
-            found.append(layer)
-        return found
-
-    assert layers() == []
-    assert layers(7) == layers(7, 7, 7) == [7]
-    assert layers(8, 4, 2, 1) == [1]  # all different: nothing to be gained
-    assert layers(9, 9, 9, 5, 5, 1) == [9, 5, 1]
-    assert layers(9, 8, 7, 7, 6, 5, 5) == [7, 6, 5]
-    assert layers(9, 8, 7, 7, 6) == [7, 6]
-    assert layers(10**300, 1) == [1]
-
-
-@pytest.mark.parametrize("seed", range(20))
-def test_integers_keep_the_proportions_of_floats(seed):
-    draw = random.Random(seed)
-    weights = {i: draw.random() * 10.0 ** draw.randint(-300, 300) for i in range(6)}
-    weights[6] = 5e-324  # the smallest number there is
-    exact = exact_integers(weights)
-    assert all(type(value) is int and value > 0 for value in exact.values())
-    assert exact_integers({}) == {}
-    for i, j in itertools.combinations(weights, 2):
-        assert Fraction(exact[i], exact[j]) == Fraction(weights[i]) / Fraction(weights[j])
-
-
-def test_signs_ask_literals_of_columns_and_a_repair_answers_with_signs():
-    assert repairing.signed([3, -4, 5, -6], [1, -1, 0, 1]) == [3, 4, -6]
-    oracle = Slow([], 3, random.Random(0))
-    model = frozenset({1, -2, 3})
-    row = repairing.row_of(oracle, Repair(Status.SAT, model, proved=False), [1, 2, -3], [-2, 2])
-    assert row == (Status.SAT, [1, -1, -1], [1, -1], False)
-    assert repairing.row_of(oracle, Repair(Status.UNKNOWN), [1], [2]) == (
-        Status.UNKNOWN,
-        (),
-        (),
-        True,
-    )
