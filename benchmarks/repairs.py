@@ -6,7 +6,7 @@ All work on the same clauses, with exact integer weights, one board at a time:
 - `rc2`: PySAT's RC2Stratified, made anew for each board, since it cannot change its weights.
 - `hitting sets`: the cheapest set that hits all cores so far, by branch and bound, on one
   incremental solver.
-- `coretrail`, `evalmaxsat`: incremental MaxSAT solvers of the hermax package, if it is installed.
+- `coretrail`: an incremental MaxSAT solver of the hermax package (`pip install hermax`).
 
     python benchmarks/repairs.py --boards 100 > benchmarks/results/repairs.jsonl
 """
@@ -155,7 +155,6 @@ METHODS: dict[str, Callable[[Cnf], Repair]] = {
     "rc2": rc2,
     "hitting sets": hitting_sets,
     "coretrail": hermax("CoreTrail"),
-    "evalmaxsat": hermax("EvalMaxSATIncr"),
 }
 
 

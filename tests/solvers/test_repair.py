@@ -1,6 +1,7 @@
 """The cheapest repair, against trying every assignment."""
 
 import itertools
+import math
 import random
 
 import pytest
@@ -47,6 +48,7 @@ class Slow:
 
     def __init__(self, clauses, top, draw, patience=10**9, soft=()):
         self.clauses, self.top, self.soft = list(clauses), top, soft
+        self.deadline = math.inf
         self.draw, self.patience, self.asked = draw, patience, []
         self.found, self.models = None, []
 

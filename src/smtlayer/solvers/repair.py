@@ -23,6 +23,7 @@ from smtlayer.solvers.base import Row, Signs
 from smtlayer.solvers.counter import Counter
 from smtlayer.solvers.results import Status
 
+_SHORT = 20  # cores, up to which they are taken as they come
 _PATIENCE_S = 0.05  # a search that takes longer may be cut off: time to look for a good model
 _DIVERSITY = 1.25  # literals a different weight, above which the next layer begins
 
@@ -38,6 +39,7 @@ class Oracle(Protocol):
     """An incremental solver of clauses: variables are numbers, a negative number is a negation."""
 
     top: int  # the last variable in use
+    deadline: float  # by `time.monotonic()`, after which it gives up
 
     def check(self, literals: Sequence[int]) -> Answer:
         """Whether these literals can hold together."""
@@ -90,10 +92,10 @@ class _Search:
         self._cost: int | None = None  # of the best model so far
         self._best: Any = None
         self._patience = time.monotonic() + _PATIENCE_S
+        self._cores = 0
 
     def run(self) -> Repair:
-        everything = self._check(min(self._owed.values(), default=0))
-        if everything.status is Status.SAT:
+        if self._everything() is Status.SAT:
             return Repair(Status.SAT, self._oracle.model())
         anything = self._oracle.check(self._wanted)
         if anything.status is not Status.SAT:
@@ -102,13 +104,22 @@ class _Search:
         proved = self._search()
         return Repair(Status.SAT, self._best, proved)
 
+    def _everything(self) -> Status:
+        """Whether nobody need be overruled; half of the time is kept for the case that not."""
+        whole = self._oracle.deadline
+        self._oracle.deadline = (time.monotonic() + whole) / 2
+        try:
+            return self._check(min(self._owed.values(), default=0)).status
+        finally:
+            self._oracle.deadline = whole
+
     def _search(self) -> bool:
         """Goes down layer by layer; whether it came to the end."""
         layer = next_layer(self._owed, None)
         while layer is not None and self._cost != self._least:
             answer = self._check(layer)
             while answer.status is Status.UNSAT:
-                self._pay([x for x in answer.core if x in self._owed])
+                self._pay(self._smaller([x for x in answer.core if x in self._owed]))
                 if time.monotonic() > self._patience:
                     self._improve()
                     self._patience = math.inf
@@ -118,6 +129,21 @@ class _Search:
             self._note()
             layer = next_layer(self._owed, layer)
         return True
+
+    def _smaller(self, core: list[int]) -> list[int]:
+        """The core without what it can do without, the lightest first, so that it owes the most.
+
+        In a short search this costs more than it saves; in a long one large cores pile up.
+        """
+        self._cores += 1
+        if self._cores <= _SHORT:
+            return core
+        for x in sorted(core, key=lambda x: self._owed[x]):
+            if x in core and len(core) > 1:
+                answer = self._oracle.check([*self._wanted, *(y for y in core if y != x)])
+                if answer.status is Status.UNSAT:
+                    core = [y for y in core if y in answer.core]
+        return core
 
     def _improve(self) -> None:
         """Keeps soft literals greedily, the heaviest first: a good model for little."""

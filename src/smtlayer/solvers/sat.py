@@ -109,7 +109,7 @@ class SatRow:
         self._cnf = cnf
         self._inputs, self._outputs = cnf.columns[:n_inputs], cnf.columns[n_inputs:]
         self._timeout_s = timeout_ms / 1000
-        self._deadline = 0.0
+        self.deadline = 0.0
         self._guard: list[int] = []
         self._repairs = 0
         self.top = 0
@@ -143,7 +143,7 @@ class SatRow:
         """Whether these literals can hold together, within the time limit."""
         solver = self._solver
         while True:
-            if time.monotonic() > self._deadline:
+            if time.monotonic() > self.deadline:
                 return Answer(Status.UNKNOWN)
             solver.conf_budget(_CONFLICTS)
             solver.prop_budget(_PROPAGATIONS)
@@ -189,7 +189,7 @@ class SatRow:
             self._solver.add_clause([-guard])
 
     def _start(self) -> None:
-        self._deadline = time.monotonic() + self._timeout_s
+        self.deadline = time.monotonic() + self._timeout_s
 
     def _reopen(self) -> None:
         self._solver = Glucose4(bootstrap_with=self._cnf.clauses)

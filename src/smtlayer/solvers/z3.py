@@ -97,7 +97,7 @@ class Z3Row:
         self._inputs = [self._column(column) for column in own.inputs]
         self._outputs = [self._column(column) for column in own.outputs]
         self._timeout_s = options.timeout_ms / 1000
-        self._deadline = 0.0
+        self.deadline = 0.0
 
     def solve(self, inputs: Signs) -> Row:
         """A model that agrees with every observed input."""
@@ -130,7 +130,7 @@ class Z3Row:
 
     def check(self, literals: Sequence[int]) -> Answer:
         """Whether these literals can hold together, within the time limit."""
-        left_ms = int((self._deadline - time.monotonic()) * 1000)
+        left_ms = int((self.deadline - time.monotonic()) * 1000)
         if left_ms <= 0:
             return Answer(Status.UNKNOWN)
         try:
@@ -173,7 +173,7 @@ class Z3Row:
             self._number[signed_term.get_id()] = literal
 
     def _start(self) -> None:
-        self._deadline = time.monotonic() + self._timeout_s
+        self.deadline = time.monotonic() + self._timeout_s
 
     def _row(self, repair: Repair) -> Row:
         return row_of(self, repair, self._inputs, self._outputs)
