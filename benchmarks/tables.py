@@ -25,8 +25,8 @@ def ratios() -> str:
     rows = [
         (
             r["name"],
-            f"{r['ours']}: {r['ours_ms']:.3g} ms",
-            f"{r['baseline']}: {r['baseline_ms']:.3g} ms",
+            f"{r['ours']}: {time(r['ours_ms'])}",
+            f"{r['baseline']}: {time(r['baseline_ms'])}",
             f"{r['ratio']:.3g} x {'faster' if r['faster'] else 'the time'}",
         )
         for r in found
@@ -43,10 +43,10 @@ def speed() -> str:
         same = [r for r in records if (r.get("name"), r.get("device")) == (name, device)]
         r = sorted(same, key=lambda r: r["ratio"])[len(same) // 2]
         sign = "x faster" if r["faster"] else "x the time"
-        ratio = f"{r['ratio']:.0f}" if r["ratio"] >= 10 else f"{r['ratio']:.3g}"
+        ratio = f"{r['ratio']:.0f}" if r["ratio"] >= 10 else f"{r['ratio']:.2f}"
         rows.append((
-            what, f"{r['ours_ms']:.2g} ms" if r["ours_ms"] < 100 else f"{r['ours_ms']:.0f} ms",
-            f"{r['baseline']}: {r['baseline_ms']:.3g} ms", f"**{ratio} {sign}**",
+            what, time(r["ours_ms"]), f"{r['baseline']}: {time(r['baseline_ms'])}",
+            f"**{ratio} {sign}**",
         ))  # fmt: skip
     return table(("", "ours", "baseline", "ratio"), rows)
 
@@ -95,6 +95,10 @@ def repairs() -> str:
         for r in read("repairs")
     ]  # fmt: skip
     return table(("reader", "method", "median, ms", "mean, ms", "worst, ms", "past 20 s"), rows)
+
+
+def time(ms: float) -> str:
+    return f"{ms:.0f} ms" if ms >= 10 else f"{ms:.2g} ms"
 
 
 def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
