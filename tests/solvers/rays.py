@@ -2,12 +2,12 @@
 
 from concurrent.futures import Executor
 
-import ray
-
 
 class RayExecutor(Executor):
     """Submits calls as Ray tasks."""
 
     def submit(self, function, /, *args, **options):
+        import ray  # not everybody has it, and pytest looks into this file
+
         task = ray.remote(function).remote(*args, **options)
         return task.future()  # a standard future; the executor needs no shutdown: Ray goes on

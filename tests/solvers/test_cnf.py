@@ -1,16 +1,19 @@
 """Clauses have the models of the theory, with a variable for each value and without, or refuse."""
 
 import itertools
+import random
 import time
 from functools import cache
 
 import pytest
+import torch
 import z3
 
 from smtlayer import Z3, Auto, NotFiniteError, Theory, one_hot
 from smtlayer.solvers import cnf as translation
 from smtlayer.solvers.cnf import to_cnf
 from smtlayer.solvers.models import _by_clauses, _by_z3
+from smtlayer.solvers.sat import SatRow
 from smtlayer.testing import FINITE, random_finite_theory
 
 a, b, y = z3.Bools("a b y")
@@ -235,3 +238,36 @@ def test_the_memory_of_translations_is_bounded(fresh):
         to_cnf(random_finite_theory(seed))
     assert len(translation._memory) == 16
     assert len(list(fresh.iterdir())) == 20
+
+
+def test_true_and_false_left_in_clauses_by_z3_keep_their_meaning():
+    x, y = z3.BitVecs("x y", 2)
+    p, a = z3.Bools("p a")
+    zero, three = (z3.BitVecVal(k, 2) for k in (0, 3))
+    rules = {
+        "no model": [z3.Or((zero >> y) != 0, z3.ULT(y, 0))],
+        "only without a": [z3.Implies(a, z3.UGT(zero >> y, x))],
+        "no model either": [(three >> y) != 3],
+    }
+    for name, rule in rules.items():
+        theory = Theory([*rule, p == a], inputs=[a], outputs=[p])
+        asked = torch.tensor([[1], [-1], [0]], dtype=torch.int8)
+        expected = Z3(remember=0).compile(theory).solve(asked).status
+        for values in (True, False):
+            row = SatRow(to_cnf(theory, values=values), 1, 10_000)
+            found = [row.solve(signs).status for signs in asked.tolist()]
+            assert found == expected.tolist(), name
+
+
+def test_a_chain_of_integers_is_given_up_in_time():
+    n = 600
+    draw = random.Random(0)
+    chain, b = [z3.Int(f"x{i}") for i in range(n)], z3.Bool("b")
+    rules = [chain[i + 1] == z3.If(b, chain[i], 1 - chain[i]) for i in range(n - 1)]
+    draw.shuffle(rules)
+    bounds = [chain[0] >= 0, chain[0] <= 1]
+    theory = Theory([*bounds, *rules, z3.Bool("y") == (chain[-1] > 0)], [b], [z3.Bool("y")])
+    start = time.monotonic()
+    with pytest.raises(NotFiniteError, match="no bounds that could be proved"):
+        to_cnf(theory, 0.5)
+    assert time.monotonic() - start < 4

@@ -24,6 +24,7 @@ from smtlayer.solvers.values import Values, differing, value_clauses
 from smtlayer.theory import Theory
 from smtlayer.theory.symbols import unheard_of
 
+_CONSTANTS = ("true", "false")
 # Enumerations become bit-vectors; conjunctions fall apart.
 _PLAIN = ("simplify", "dt2bv", "simplify")
 # `blast_distinct`: a Distinct that reaches bit-blast whole would be left over as an atom, and so
@@ -78,7 +79,7 @@ def _translate(theory: Theory, timeout_s: float, values: bool) -> Cnf:
     prefix = unheard_of(own.formulas, "column")  # so that ours are found by name safely
     literals = [z3.FreshBool(prefix, ctx=context) for _ in columns]
     formulas = [*own.formulas, *(x == c for x, c in zip(literals, columns, strict=True))]
-    plain = list(_apply(_PLAIN, bounded_integers(formulas), context, deadline))
+    plain = list(_apply(_PLAIN, bounded_integers(formulas, deadline), context, deadline))
     groups, rest = differing(plain) if values else ([], plain)
     named = Values.of(groups, prefix)
     goal = _apply(_BLAST, [*rest, *named.equations], context, deadline)
@@ -104,7 +105,9 @@ def _apply(steps: Sequence[Any], formulas: Sequence[Any], context: Any, deadline
     try:
         (result,) = z3.TryFor(z3.Then(*tactics, ctx=context), left_ms, ctx=context)(goal)
     except z3.Z3Exception as error:
-        raise NotFiniteError(f"z3 cannot bring it down to bits: {error}") from error
+        late = "canceled" in str(error)
+        reason = " in time" if late else f": {error}"
+        raise NotFiniteError(f"z3 cannot bring it down to bits{reason}") from error
     if time.monotonic() > deadline:
         raise NotFiniteError("z3 cannot bring it down to bits in time")
     return result
@@ -122,13 +125,15 @@ def _export(
     head, _, body = text.partition("\n")
     end = body.find("c ") if body.startswith("c ") else body.find("\nc ")
     numbers = np.fromstring(body[: end if end >= 0 else None], dtype=NUMBERS, sep=" ")
-    wanted = set(names)
+    wanted = {*names, *_CONSTANTS}
     variable = {}
     for line in body[max(end, 0) :].splitlines():
         mark, _, named = line.partition(" ")
         number, _, name = named.partition(" ")
         if mark == "c" and name in wanted:
             variable[name] = int(number)
+    if not variable.keys().isdisjoint(_CONSTANTS):
+        return _walk(goal, names)
     top = int(head.split()[2])
     for name in names:  # what no clause mentions is free
         if name not in variable:
@@ -137,11 +142,36 @@ def _export(
     return numbers, variable
 
 
+def _walk(goal: Any, names: Sequence[str]) -> tuple[NDArray[np.int32], dict[str, int]]:
+    """The same, literal by literal: z3 may leave true or false in a clause, and by name alone they
+    cannot be told from a symbol of a user's.
+    """
+    variable: dict[str, int] = {}
+    clauses = []
+    for clause in goal:
+        literals = [(1 if x.eq(atom) else -1, atom) for x, atom in _literals(clause)]
+        constant = [sign > 0 for sign, atom in literals if z3.is_true(atom)]
+        constant += [sign < 0 for sign, atom in literals if z3.is_false(atom)]
+        if any(constant):
+            continue  # the clause always holds
+        plain = [(s, atom) for s, atom in literals if not (z3.is_true(atom) or z3.is_false(atom))]
+        named = [(sign, str(atom.decl().name())) for sign, atom in plain]
+        clauses.append([s * variable.setdefault(name, len(variable) + 1) for s, name in named])
+    for name in names:
+        variable.setdefault(name, len(variable) + 1)
+    return join(clauses), variable
+
+
+def _literals(clause: Any) -> list[tuple[Any, Any]]:
+    """The literals of a clause, each with its atom."""
+    literals = clause.children() if z3.is_or(clause) else [clause]
+    return [(x, x.arg(0) if z3.is_not(x) else x) for x in literals]
+
+
 def _leftover(goal: Any) -> str:
     """The first atom that is not a plain Boolean."""
     for clause in goal:
-        for literal in clause.children() if z3.is_or(clause) else [clause]:
-            atom = literal.arg(0) if z3.is_not(literal) else literal
+        for _, atom in _literals(clause):
             kind = atom.decl().kind() if z3.is_app(atom) else None
             plain = z3.is_const(atom) and kind == z3.Z3_OP_UNINTERPRETED and z3.is_bool(atom)
             if not plain and kind not in (z3.Z3_OP_TRUE, z3.Z3_OP_FALSE):

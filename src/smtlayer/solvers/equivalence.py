@@ -71,5 +71,5 @@ def _equal_pairs(numbers: NDArray[np.int32]) -> list[tuple[int, int]]:
 
 def _without_tautologies(numbers: NDArray[np.int32]) -> NDArray[np.int32]:
     """The clauses that do not hold whatever the values; literals said twice are said once."""
-    clauses = [list(dict.fromkeys(clause)) for clause in split(numbers)]
-    return join([c for c in clauses if not any(-x in c for x in c)])
+    clauses = [dict.fromkeys(clause) for clause in split(numbers)]
+    return join([list(c) for c in clauses if not any(-x in c for x in c)])

@@ -36,12 +36,13 @@ _COMPARISONS = {
 }
 
 
-def bounded_integers(formulas: Sequence[Any]) -> list[Any]:
+def bounded_integers(formulas: Sequence[Any], deadline: float = math.inf) -> list[Any]:
     """Formulas over bit-vectors with the same models, seen over all symbols that are no integers.
 
     Args:
         formulas: z3 formulas of one context that hold together. Those without integers come back
             as they are.
+        deadline: When to stop proving bounds, by `time.monotonic()`.
 
     Raises:
         NotFiniteError: If an integer has no provable bounds or is used in a way that has no bits;
@@ -58,7 +59,7 @@ def bounded_integers(formulas: Sequence[Any]) -> list[Any]:
     if not any(node.numeric for node in nodes):
         return list(formulas)
     try:
-        box = prove_bounds(nodes, roots)
+        box = prove_bounds(nodes, roots, deadline)
     except ContradictionError:
         return [z3.BoolVal(False, formulas[0].ctx)]
     for i, interval in box.items():

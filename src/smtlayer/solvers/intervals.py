@@ -7,6 +7,7 @@ step may leave an interval wider than it need be, never narrower: what cannot be
 
 import heapq
 import math
+import time
 from collections import ChainMap, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -124,13 +125,15 @@ class ContradictionError(Exception):
     """What is asserted leaves some integer without a value."""
 
 
-def prove_bounds(nodes: list[Node], roots: list[int]) -> dict[int, Interval]:
-    """Bounds of each integer symbol by its position; infinite where none are found.
+def prove_bounds(
+    nodes: list[Node], roots: list[int], deadline: float = math.inf
+) -> dict[int, Interval]:
+    """Bounds of each integer symbol by its position; infinite where none are found in time.
 
     Raises:
         ContradictionError: If the formulas leave some integer without a value.
     """
-    return _Bounds(nodes, roots).prove()
+    return _Bounds(nodes, roots).prove(deadline)
 
 
 class _Bounds:
@@ -145,14 +148,14 @@ class _Bounds:
         self._ranges: list[Interval] = []  # of all terms, as known when the round began
         self._forms: dict[int, tuple[list[tuple[int, int]], int]] = {}
 
-    def prove(self) -> dict[int, Interval]:
+    def prove(self, deadline: float) -> dict[int, Interval]:
         for round_ in count(1):
             before = dict(self._box)
             self._ranges = term_intervals(self._nodes, before)
             self._assume(self._facts, self._box, _DEPTH)
             self._facts.reverse()  # a chain of definitions may stand in either order
             slow = round_ >= _ROUNDS and _open_ends(before) == _open_ends(self._box)
-            if slow or before == self._box:
+            if slow or before == self._box or time.monotonic() > deadline:
                 break
         return dict(self._box)
 
