@@ -11,6 +11,7 @@ import z3
 
 from smtlayer import Z3, Auto, NotFiniteError, Theory, one_hot
 from smtlayer.solvers import cnf as translation
+from smtlayer.solvers.clauses import split
 from smtlayer.solvers.cnf import to_cnf
 from smtlayer.solvers.models import _by_clauses, _by_z3
 from smtlayer.solvers.sat import SatRow
@@ -271,3 +272,15 @@ def test_a_chain_of_integers_is_given_up_in_time():
     with pytest.raises(NotFiniteError, match="no bounds that could be proved"):
         to_cnf(theory, 0.5)
     assert time.monotonic() - start < 4
+
+
+def test_a_clause_with_a_constant_holds_or_does_without_it():
+    true, false = z3.BoolVal(True), z3.BoolVal(False)
+    s, t = z3.Bools("s t")
+    clauses = [
+        z3.Or(s, false), z3.Or(t, z3.Not(false)), z3.Or(z3.Not(true), z3.Not(t)), z3.Or(s, true),
+        z3.Not(true), true,
+    ]  # fmt: skip
+    numbers, variable = translation._walk(clauses, ["s", "t", "u"])
+    assert split(numbers) == [[variable["s"]], [-variable["t"]], []]
+    assert sorted(variable.values()) == [1, 2, 3]
