@@ -1,7 +1,7 @@
-"""Prints the tables of docs/explain/solving.md from the kept output of the benchmarks.
+"""Prints the tables of README.md and docs/explain from the kept output of benchmarks and runs.
 
 python benchmarks/tables.py          # prints them
-python benchmarks/tables.py --write  # puts them in the page, between its marks
+python benchmarks/tables.py --write  # puts them in the pages, between their marks
 """
 
 import json
@@ -10,8 +10,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from smtlayer.reports.layout import tables
+from smtlayer.reports.render import markdown
+from smtlayer.reports.table import holds_records, read_results, results_of
+
 HERE = Path(__file__).parent
-PAGES = (HERE.parent / "README.md", HERE.parent / "docs" / "explain" / "solving.md")
+ROOT = HERE.parent
+EXPLAIN = ROOT / "docs" / "explain"
+PAGES = (ROOT / "README.md", EXPLAIN / "solving.md", EXPLAIN / "results.md")
 Records = list[dict[str, Any]]
 
 
@@ -97,6 +103,14 @@ def repairs() -> str:
     return table(("reader", "method", "median, ms", "mean, ms", "worst, ms", "past 20 s"), rows)
 
 
+def table1(folder: Path = ROOT / "results") -> str:
+    """The paper's table with ours beside it, from the records of runs."""
+    if not holds_records(folder):
+        return "No records yet."
+    kept = read_results(folder)
+    return markdown(tables(results_of(kept.records, kept.timings)))
+
+
 def time(ms: float) -> str:
     return f"{ms:.0f} ms" if ms >= 10 else f"{ms:.2g} ms"
 
@@ -113,11 +127,12 @@ TABLES = {
     "scaling": scaling,
     "repairs": repairs,
 }
+RESULTS = {"table1": table1}  # from runs, and shown on as many pages as have its marks
 
 
 def filled(page: str) -> str:
     """The page with each table between its marks as the records say."""
-    for name, make in TABLES.items():
+    for name, make in (TABLES | RESULTS).items():
         start, end = f"<!-- {name} -->\n", "<!-- end -->"
         before, mark, after = page.partition(start)
         if mark:
@@ -130,5 +145,5 @@ if __name__ == "__main__":
         for page in PAGES:
             page.write_text(filled(page.read_text()))
     else:
-        for name, make in TABLES.items():
+        for name, make in (TABLES | RESULTS).items():
             print(f"{name}\n\n{make()}\n")

@@ -1,6 +1,8 @@
 import json
+import signal
 import subprocess
 import sys
+import time
 
 import pytest
 from typer.testing import CliRunner
@@ -14,7 +16,7 @@ run = CliRunner().invoke
 def test_help_names_every_command():
     answer = run(app, ["--help"])
     assert answer.exit_code == 0
-    for command in ("train", "bench", "cache"):
+    for command in ("train", "bench", "cache", "data"):
         assert command in answer.output
 
 
@@ -22,39 +24,103 @@ def test_version():
     assert run(app, ["--version"]).output == f"smtlayer {__version__}\n"
 
 
-def test_train_lists_its_tasks():
-    answer = run(app, ["train", "--help"])
+SMALL = [
+    "--data",
+    "sample",
+    "--set",
+    "train.rows=64",
+    "--set",
+    "train.test_rows=64",
+    "--epochs",
+    "1",
+]
+
+
+def test_train_names_its_options():
+    answer = run(app, ["train", "--help"], terminal_width=100)
     assert answer.exit_code == 0
-    assert "mnist-addition" in answer.output
+    for option in ("--epochs", "--seed", "--backend", "--forward", "--backward", "--workers",
+                   "--device", "--data-dir", "--set", "--method"):  # fmt: skip
+        assert option in answer.output
 
 
-def test_a_small_training_shows_both_networks_and_writes_record_and_picture(tmp_path):
-    answer = run(app, [
-        "train", "mnist-addition", "--data", "sample", "--rows", "64", "--batch-size", "16",
-        "--epochs", "1", "--out", str(tmp_path / "run"),
-    ])  # fmt: skip
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("runs") / "run"
+    return folder, run(app, ["train", "mnist-addition", *SMALL, "--out", str(folder)])
+
+
+def test_a_small_training_shows_both_networks_and_writes_all_of_a_run(trained):
+    folder, answer = trained
     assert answer.exit_code == 0, answer.output
-    for text in ("SMTLayer", "conventional", "combinations", "a sample of 5,000 MNIST images"):
+    for text in ("best", "conventional", "combinations", "a sample of 5,000 MNIST images"):
         assert text in answer.output
-    record = json.loads((tmp_path / "run" / "record.json").read_text())
-    assert record["task"] == "mnist-addition"
-    assert set(record["methods"]) == {"smtlayer", "conventional"}
-    assert "representation" not in record["methods"]["conventional"]["scores"]
-    picture = (tmp_path / "run" / "examples.png").read_bytes()
+    for method in ("best", "conventional"):
+        record = json.loads((folder / method / "record.json").read_text())
+        assert (record["row"], record["method"]) == ("mnist-addition-10", method)
+        assert record["data"] == "sample"
+        assert ("representation" in record["scores"]) == (method == "best")
+        assert {"config.toml", "model.pt", "checkpoint.pt", "curves.png"} <= {
+            path.name for path in (folder / method).iterdir()
+        }
+    picture = (folder / "best" / "examples.png").read_bytes()
     assert picture.startswith(b"\x89PNG")
     assert len(picture) > 20_000
 
 
-def test_the_same_seed_gives_the_same_scores_for_both_networks(tmp_path):
-    scores = []
-    for name in ("one", "two"):
-        run(app, [
-            "train", "mnist-addition", "--data", "sample", "--rows", "32", "--batch-size", "16",
-            "--epochs", "1", "--seed", "3", "--out", str(tmp_path / name),
-        ])  # fmt: skip
-        methods = json.loads((tmp_path / name / "record.json").read_text())["methods"]
-        scores.append({name: method["epochs"][0]["loss"] for name, method in methods.items()})
-    assert scores[0] == scores[1]
+def test_a_finished_run_is_shown_again_and_not_done_again(trained):
+    folder, _ = trained
+    before = (folder / "best" / "record.json").read_text()
+    answer = run(app, ["train", "mnist-addition", *SMALL, "--out", str(folder)])
+    assert "finished earlier" in answer.output
+    assert (folder / "best" / "record.json").read_text() == before
+
+
+def test_the_same_seed_gives_the_same_losses_for_both_networks(trained, tmp_path):
+    folder, _ = trained
+    run(app, ["train", "mnist-addition", *SMALL, "--out", str(tmp_path)])
+    for method in ("best", "conventional"):
+        one, two = (json.loads((place / method / "record.json").read_text())
+                    for place in (folder, tmp_path))  # fmt: skip
+        assert one["epochs"][0]["loss"] == two["epochs"][0]["loss"]
+        assert one["scores"] == two["scores"]
+
+
+def test_options_reach_the_layer_and_the_record(tmp_path):
+    answer = run(app, [
+        "train", "mnist-addition", *SMALL, "--method", "best", "--out", str(tmp_path),
+        "--seed", "3",
+        "--backend", "sat", "--forward", "maxsmt", "--backward", "maxsmt",
+    ])  # fmt: skip
+    assert answer.exit_code == 0, answer.output
+    config = json.loads((tmp_path / "record.json").read_text())["config"]
+    layer = config["layer"]
+    assert config["seed"] == 3
+    assert (layer["backend"], layer["forward"], layer["backward"]) == ("sat", "maxsmt", "maxsmt")
+
+
+def test_timing_writes_the_ratio_and_trains_nothing(tmp_path):
+    answer = run(app, ["train", "mnist-addition", *SMALL, "--timing", "1", "--out", str(tmp_path)])
+    assert answer.exit_code == 0, answer.output
+    timing = json.loads((tmp_path / "best-timing.json").read_text())
+    assert timing["ratio"] > 0
+    assert "times the conventional" in answer.output.replace("\n", " ")
+    assert [path.name for path in tmp_path.iterdir()] == ["best-timing.json"]
+
+
+def test_ctrl_c_keeps_what_was_done_and_says_how_to_go_on(tmp_path):
+    command = [sys.executable, "-m", "smtlayer", "train", "mnist-addition", *SMALL, "--method",
+               "best", "--set", "train.rows=100000", "--out", str(tmp_path)]  # fmt: skip
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        deadline = time.monotonic() + 60
+        while not (tmp_path / "config.toml").exists() and time.monotonic() < deadline:
+            time.sleep(0.2)
+        time.sleep(5)
+        process.send_signal(signal.SIGINT)
+        output, _ = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "the same command goes on" in output.replace("\n", " ")
+    assert (tmp_path / "checkpoint.pt").exists()
 
 
 def command_line(*arguments, **environment):
@@ -69,7 +135,7 @@ def command_line(*arguments, **environment):
 def test_an_error_of_the_library_is_one_line_and_exit_code_one(tmp_path):
     done = command_line("train", "mnist-addition", "--data", "mnist", "--data-dir", str(tmp_path))
     assert done.returncode == 1
-    assert done.stderr.startswith("smtlayer: MNIST is needed")
+    assert done.stderr.startswith("smtlayer: data: mnist-train-images is needed")
     assert done.stderr.count("\n") == 1
 
 
@@ -77,8 +143,11 @@ def test_an_error_of_the_library_is_one_line_and_exit_code_one(tmp_path):
     ("options", "message"),
     [
         (["--device", "foo"], "smtlayer: The device 'foo' cannot be used"),
-        (["--lr", "-1"], "smtlayer: lr must be above 0. Got -1.0."),
-        (["--data-dir", "/no/such/place"], "smtlayer: MNIST is needed, and /no/such/place/mnist"),
+        (["--set", "train.lr=-1"], "smtlayer: mnist-addition-10: train.lr must be above 0. Got -1"),
+        (
+            ["--data-dir", "/no/such/place"],
+            "smtlayer: data: mnist-train-images is needed, and /no/such/place/mnist",
+        ),
     ],
 )
 def test_options_that_cannot_work_are_one_line(options, message):

@@ -8,8 +8,8 @@ import torch
 import torch.nn.functional as F
 
 from smtlayer import Z3, SMTLayer, Table
-from smtlayer.nn import graph
-from smtlayer.testing import LAWS, THEORIES, Case, random_theory
+from smtlayer.nn import anneal, core, graph, marginal, maxsmt, mix, sample, schedule
+from smtlayer.testing import LAWS, LISTED_LAWS, THEORIES, Case, random_theory
 from smtlayer.testing.theories import addition
 
 pytestmark = [
@@ -44,8 +44,80 @@ def test_graphs_give_what_the_cpu_gives(dtype, masked):
         assert counts[name] == expected[name]
 
 
+@pytest.mark.parametrize("masked", [False, True])
+@pytest.mark.parametrize("dtype", [torch.float16, torch.float32, torch.float64])
+@pytest.mark.parametrize(
+    ("rule", "graphs"),
+    [
+        (marginal, 1),
+        (marginal(temperature=anneal(4, 1, until=0.7)), 1),
+        (marginal(temperature=anneal(4, 1, shape="geometric")), 1),
+        (mix(core, marginal(temperature=2)), 2),
+        (mix((core, anneal(0, 1)), (marginal, anneal(1, 0))), 2),
+        (schedule((0.6, maxsmt), (0.8, core), (1.0, marginal)), 2),
+        (maxsmt, 0),
+    ],
+    ids=str,
+)
+def test_graphs_of_composed_rules_give_what_the_cpu_gives(rule, graphs, dtype, masked):
+    theory = addition(3)
+    here, there = SMTLayer(theory, backward=rule), SMTLayer(theory, backward=rule)
+    for step in range(12):
+        here.progress = there.progress = step / 11
+        logits, slope = torch.randn(32, 6, dtype=dtype) * 2, torch.randn(32, 4, dtype=dtype)
+        slope[::5] = 0
+        known = torch.rand(32, 6) < 0.7 if masked else None
+        mask = None if known is None else known.cuda()
+        torch.manual_seed(step)  # the same choice on both sides
+        wanted = outputs_and_gradient(here, logits, known, slope)
+        torch.manual_seed(step)
+        found = outputs_and_gradient(there, logits.cuda(), mask, slope.cuda())
+        torch.testing.assert_close([tensor.cpu() for tensor in found], list(wanted))
+    (captured,) = there._graphs._captured.values()
+    assert len(captured._backward_graphs) == graphs
+    counts, expected = there.stats.as_dict(), here.stats.as_dict()
+    for name in ("rows", "sat", "unsat", "settled", "asked", "silent", "contradicted"):
+        assert counts[name] == expected[name]
+
+
+@pytest.mark.parametrize("temperature", [0.5, 2.0])
+@pytest.mark.parametrize("cuda_graphs", [False, True])
+def test_samples_on_the_gpu_come_as_often_as_the_mean_says(cuda_graphs, temperature):
+    rows, rule = 20_000, sample(temperature=anneal(9, temperature))
+    layer = SMTLayer(addition(2), backward=rule, cuda_graphs=cuda_graphs)
+    layer.progress = 1.0
+    row = torch.tensor([[0.4, -0.8, 1.0, 0.1]], device="cuda")
+    wanted = torch.tensor([[-1.0, 1.0, 1.0]], device="cuda")  # a sum of 3
+    logits, slope = row.repeat(rows, 1), -wanted.repeat(rows, 1)
+    mean = layer.solver.marginal(row.double() / temperature, wanted.to(torch.int8)).inputs
+    draws = []
+    for _ in range(7):
+        _, gradient = outputs_and_gradient(layer, logits, None, slope)
+        draws.append((torch.sigmoid(logits) - gradient * 4 / 3).round())
+        assert (draws[-1] @ torch.tensor([2.0, 1, 2, 1], device="cuda") == 3).all()
+        spread = (mean * (1 - mean) / rows).sqrt()
+        assert ((draws[-1].double().mean(0) - mean[0]).abs() < 5 * spread).all()
+    assert len({tuple(d[:64].flatten().tolist()) for d in draws}) == 7
+    repeated = []
+    for _ in range(2):
+        torch.manual_seed(4)
+        repeated.append(outputs_and_gradient(layer, logits, None, slope)[1])
+    assert torch.equal(*repeated)
+
+
+def test_a_graph_counts_though_no_batch_went_back_before():
+    layer = SMTLayer(addition(3), backward=mix(core, sample))
+    logits = torch.randn(16, 6, device="cuda")
+    for _ in range(6):
+        layer(logits)
+    for _ in range(3):
+        outputs_and_gradient(layer, logits, None, torch.ones(16, 4, device="cuda"))
+    assert layer.stats.settled + layer.stats.asked + layer.stats.unknown == 48
+    assert layer.stats.rows == 9 * 16
+
+
 @pytest.mark.parametrize("forward", ["smt", "maxsmt"])
-@pytest.mark.parametrize("backward", ["core", "maxsmt"])
+@pytest.mark.parametrize("backward", ["core", "maxsmt", "schedule((1, core))"])
 @pytest.mark.parametrize("backend", [Table(), Z3()], ids=["table", "z3"])
 def test_every_rule_gives_what_the_cpu_gives(forward, backward, backend):
     theory = addition(2)
@@ -145,6 +217,12 @@ def test_the_table_obeys_the_laws_on_the_gpu():
         def core(self, inputs, weights, outputs):
             return self._ask(self._solver.core, inputs, weights, outputs)
 
+        def sample(self, logits, outputs):
+            return self._ask(self._solver.sample, logits, outputs)
+
+        def marginal(self, logits, outputs):
+            return self._ask(self._solver.marginal, logits, outputs)
+
     class Backend:
         def compile(self, theory):
             return OnGpu(Table().compile(theory))
@@ -152,6 +230,6 @@ def test_the_table_obeys_the_laws_on_the_gpu():
     theories = [build() for build in THEORIES.values()] + [random_theory(s) for s in range(10)]
     for theory in theories:
         case = Case.make(Backend(), theory)
-        for law in LAWS:
+        for law in (*LAWS, *LISTED_LAWS):
             law(case)
     assert len(theories) == len(THEORIES) + 10

@@ -92,7 +92,6 @@ def test_known_broadcasts_to_the_logits(layer, shape):
     [
         ("forward", "'smt', 'maxsmt'"),
         ("inference", "'smt', 'maxsmt'"),
-        ("backward", "'core', 'maxsmt'"),
         ("weights", "'logit', 'softmax'"),
         ("scale", "'gradient', 'batch'"),
         ("on_unknown", "'zero', 'raise'"),

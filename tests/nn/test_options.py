@@ -41,11 +41,6 @@ def test_an_attribute_error_in_a_backend_is_told_as_it_is():
         SMTLayer(xor(), backend=Broken())
 
 
-def test_a_list_is_no_rule():
-    with pytest.raises(ValueError, match=r"backward=\['core'\] is not one of 'core', 'maxsmt'"):
-        SMTLayer(xor(), backward=["core"])
-
-
 @pytest.mark.parametrize(
     ("make", "message"),
     [

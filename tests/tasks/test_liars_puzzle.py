@@ -1,8 +1,10 @@
 import itertools
 
 import pytest
+import torch
 import z3
 
+from smtlayer.solvers import Auto, Sat, Status
 from smtlayer.tasks.liars_puzzle import AGENTS, SENTENCES, liars_theory
 from tasks.every_model import every_model
 
@@ -41,6 +43,30 @@ def culprits(spoken):
 def test_of_64_configurations_24_have_one_solution_and_40_none():
     counts = [len(culprits(spoken)) for spoken in configurations()]
     assert (counts.count(0), counts.count(1), len(counts)) == (40, 24, 64)
+
+
+@pytest.mark.parametrize("as_printed", [False, True])
+@pytest.mark.parametrize("backend", [Auto(), Sat()], ids=["auto", "sat"])
+def test_the_theory_names_the_culprit_of_each_configuration_in_every_order(as_printed, backend):
+    solver = backend.compile(liars_theory(as_printed=as_printed))
+    for order in itertools.permutations(range(3)):
+        signs = []
+        for spoken in configurations():
+            bits = []
+            for speaker in order:
+                subject, accuses = spoken[speaker]
+                bits += [agent == speaker for agent in range(3)]
+                bits += [agent == subject for agent in range(3)]
+                bits.append(accuses)
+            signs.append([1 if bit else -1 for bit in bits])
+        solution = solver.solve(torch.tensor(signs, dtype=torch.int8))
+        for spoken, status, outputs in zip(
+            configurations(), solution.status.tolist(), solution.outputs.tolist(), strict=True
+        ):
+            guilty = culprits(spoken)
+            assert status == (Status.SAT if guilty else Status.UNSAT)
+            wanted = [1 if [agent] == guilty else -1 for agent in range(3)] if guilty else [0] * 3
+            assert outputs == wanted
 
 
 def test_the_models_are_the_solutions_in_every_order_of_the_sentences():

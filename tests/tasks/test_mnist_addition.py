@@ -17,6 +17,10 @@ def fake_digits() -> DigitData:
     return DigitData(digits, digits, "sample")
 
 
+def every_row(rows):
+    return rows.batch(torch.arange(len(rows)))
+
+
 def test_the_theory_adds_all_hundred_pairs_of_digits():
     theory = addition_theory()
     layer = SMTLayer(theory)
@@ -37,7 +41,7 @@ def test_training_shows_exactly_its_share_of_the_pairs(percent):
     shown = {tuple(pair) for pair in task.shown.tolist()}
     assert len(shown) == percent
     assert {(d, d) for d in range(10)} <= shown
-    batch = task.draw("train", 4000, torch.Generator().manual_seed(0))
+    batch = every_row(task.rows("train", 4000, 0))
     pixels = (batch.features[:, :, 0, 0] * 25.5).round().long()
     assert {tuple(pair) for pair in pixels.tolist()} == shown
     assert batch.seen.all()
@@ -50,7 +54,7 @@ def test_more_percent_show_the_same_pairs_and_others():
 
 def test_rows_carry_the_sum_as_target_and_the_digits_as_hidden_symbols():
     task = MnistAddition(fake_digits(), 10)
-    batch = task.draw("test", 500, torch.Generator().manual_seed(1))
+    batch = every_row(task.rows("test", 500, 1))
     digits = (batch.features[:, :, 0, 0] * 25.5).round().long()
     assert task.theory.decode(batch.targets * 2 - 1)["total"].tolist() == digits.sum(-1).tolist()
     read = task.theory.decode_inputs(batch.symbols)
@@ -59,12 +63,33 @@ def test_rows_carry_the_sum_as_target_and_the_digits_as_hidden_symbols():
     assert len(digits.unique(dim=0)) > 95
 
 
-def test_the_same_seed_draws_the_same_rows():
+def test_rows_are_the_same_for_the_same_seed_and_epoch():
     task = MnistAddition(fake_digits(), 10)
-    one, two = (task.draw("train", 64, torch.Generator().manual_seed(5)) for _ in range(2))
-    assert torch.equal(one.features, two.features)
-    other = task.draw("train", 64, torch.Generator().manual_seed(6))
-    assert not torch.equal(one.features, other.features)
+    one, two = (task.rows("train", 64, seed=5).items for _ in range(2))
+    assert torch.equal(one, two)
+    assert not torch.equal(one, task.rows("train", 64, seed=6).items)
+    assert not torch.equal(one, task.rows("train", 64, seed=5, epoch=1).items)
+
+
+def test_each_split_has_images_of_its_own():
+    labels = torch.arange(10).repeat_interleave(10)
+    train, test = (Digits(torch.full((100, 28, 28), 1 + i, dtype=torch.uint8), labels)
+                   for i in range(2))  # fmt: skip
+    train.images[torch.arange(100) % 10 == 9] = 77  # the last tenth of each digit's
+    task = MnistAddition(DigitData(train, test, "sample").with_validation(0.1), 10)
+    found = {
+        split: every_row(task.rows(split, 300, 0)) for split in ("train", "validation", "test")
+    }
+    values = {
+        split: (batch.features * 255).round().unique().tolist() for split, batch in found.items()
+    }
+    assert values == {"train": [1.0], "validation": [77.0], "test": [2.0]}
+    assert found["validation"].seen.all()  # what training shows, in other images
+
+
+def test_without_images_set_apart_there_are_no_validation_rows():
+    with pytest.raises(ConfigError, match=r"No images are set apart .* task.validation"):
+        MnistAddition(fake_digits(), 10).rows("validation", 10, 0)
 
 
 @pytest.mark.parametrize("percent", [0, 9, 101])

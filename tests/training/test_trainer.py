@@ -1,106 +1,140 @@
-import json
+import os
+import signal
 
 import pytest
 import torch
 
-from smtlayer import SMTLayer, __version__
-from smtlayer.tasks import Batch, MnistAddition, load_digits
-from smtlayer.tasks.base import Model
-from smtlayer.training import RunRecord, TrainOptions, evaluate, train
-from smtlayer.training.trainer import _correct, _rate
+from smtlayer.errors import ConfigError
+from smtlayer.training import Trainer, TrainOptions
+from smtlayer.training.trainer import learning_rate, task_loss
 
 
-@pytest.fixture(scope="module")
-def task():
-    return MnistAddition(load_digits("sample"), percent=10)
+def weights(model):
+    return torch.cat([p.detach().flatten() for p in model.parameters()])
 
 
-def test_a_short_training_lowers_the_loss_and_reports_each_epoch(task):
-    steps = []
-    options = TrainOptions(epochs=2, rows=480, batch_size=16, test_rows=200, warmup=0.1)
-    _, history = train(
-        task, SMTLayer(task.theory), options, lambda step, loss: steps.append((step, loss))
-    )
-    assert [step for step, _ in steps] == list(range(1, 61))
-    first, last = history.epochs
+def test_a_training_reports_every_step_and_every_epoch(task, config):
+    events = []
+    trainer = Trainer(task, config(), on_step=events.append)
+    trainer.run()
+    assert [e.done for e in events] == list(range(1, 21))
+    assert {e.total for e in events} == {20}
+    first, last = trainer.epochs
     assert last.loss < first.loss
-    assert last.solver["asked"] + last.solver["settled"] == 480
-    assert last.solver["rows"] == 480
+    assert last.solver["asked"] + last.solver["settled"] == 160
     assert 0 < last.solver["solver_seconds"] < last.seconds
-    assert set(history.scores) == {"accuracy", "unseen_accuracy", "representation"}
 
 
-def test_the_same_seed_trains_the_same_network(task):
-    options = TrainOptions(epochs=1, rows=64, batch_size=16, test_rows=100)
-    networks = [train(task, SMTLayer(task.theory), options)[0].network for _ in range(2)]
-    for one, two in zip(*(n.parameters() for n in networks), strict=True):
-        assert torch.equal(one, two)
+def test_a_conventional_network_has_no_layer_and_learns_too(task, config):
+    trainer = Trainer(task, config(layer=False, train={"epochs": 5}))
+    assert trainer.run().layer is None
+    assert trainer.epochs[-1].accuracy > 0.9
+    assert trainer.epochs[-1].solver == {}
 
 
-class Reader(torch.nn.Module):
-    """Knows the digits of a batch of fake images: the pixels are the logits."""
-
-    def forward(self, features):
-        return features.flatten(1)
-
-
-class FakeTask:
-    """Two bits, their sum; every second row wrong in the way that the pixels say."""
-
-    def __init__(self, theory, logits, targets, seen):
-        self.theory = theory
-        self._parts = (logits, targets, seen)
-
-    def draw(self, split, count, generator):
-        logits, targets, seen = self._parts
-        symbols = torch.tensor([[1, -1]] * len(logits), dtype=torch.int8)
-        return Batch(logits, targets, symbols, seen)
+@pytest.mark.parametrize("kind", ["dense", "autoencoder"])
+def test_pre_training_comes_first_and_trains_the_same_network(task, config, kind):
+    asked = config(
+        pretrain={"kind": kind, "epochs": 3, "batch_size": 32, "optimizer": "adam", "lr": 0.01}
+    )
+    trainer = Trainer(task, asked)
+    trainer.run()
+    assert [e.phase for e in trainer.epochs] == ["pretrain"] * 3 + ["train"] * 2
+    losses = [e.loss for e in trainer.epochs]
+    assert losses[2] < losses[0]
+    assert trainer.epochs[0].solver == {}
 
 
-def test_scores_count_rows_combinations_not_shown_and_symbols():
-    import z3
-
-    a, b, both = z3.Bools("a b both")
-    from smtlayer import Theory
-
-    theory = Theory(both == z3.And(a, b), inputs=[a, b], outputs=[both])
-    logits = torch.tensor([[1.0, -1.0], [1.0, 1.0], [-1.0, -1.0], [1.0, -1.0]])
-    targets = torch.tensor([[0.0], [0.0], [0.0], [1.0]])
-    seen = torch.tensor([True, False, True, False])  # right just where seen
-    task = FakeTask(theory, logits, targets, seen)
-    options = TrainOptions(test_rows=4)
-    scores = evaluate(task, Model(Reader(), SMTLayer(theory)), options)
-    assert scores == {"accuracy": 0.5, "unseen_accuracy": 0.0, "representation": 0.75}
+def test_the_same_seed_trains_the_same_network_and_another_another(task, config):
+    one, two, other = (Trainer(task, config(seed=s)).run() for s in (0, 0, 1))
+    assert torch.equal(weights(one), weights(two))
+    assert not torch.equal(weights(one), weights(other))
 
 
-def test_a_row_without_a_model_is_never_right():
-    outputs = torch.tensor([[0.0, 0.0], [-1.0, -1.0]])
-    batch = Batch(outputs, torch.zeros(2, 2), outputs, outputs)
-    assert _correct(outputs, batch).tolist() == [False, True]
+class Stop:
+    """Interrupts the training after so many steps, as Ctrl-C does."""
+
+    def __init__(self, steps):
+        self.left = steps
+
+    def __call__(self, event):
+        self.left -= 1
+        if self.left == 0:
+            os.kill(os.getpid(), signal.SIGINT)
+
+
+@pytest.mark.parametrize("steps", [1, 9, 10, 15, 25])
+@pytest.mark.parametrize("rule", ["core", "sample"])
+def test_a_stopped_training_goes_on_to_the_same_result(task, config, tmp_path, steps, rule):
+    asked = config(
+        pretrain={"kind": "dense", "epochs": 1, "batch_size": 16},
+        layer={"backward": f"mix({rule}, marginal(temperature=anneal(4, 1)))"},
+    )
+    whole = Trainer(task, asked)
+    expected = whole.run()
+    stopped = Trainer(task, asked, tmp_path, Stop(steps))
+    with pytest.raises(KeyboardInterrupt):
+        stopped.run()
+    torch.manual_seed(99)  # a new process would have another state
+    later = Trainer(task, asked, tmp_path)
+    assert torch.equal(weights(later.run()), weights(expected))
+    kept = [(e.phase, e.loss, e.accuracy) for e in later.epochs]
+    assert kept == [(e.phase, e.loss, e.accuracy) for e in whole.epochs]
+
+
+def test_a_finished_training_is_not_done_again(task, config, tmp_path):
+    first = Trainer(task, config(), tmp_path).run()
+    events = []
+    again = Trainer(task, config(), tmp_path, events.append).run()
+    assert events == []
+    assert torch.equal(weights(first), weights(again))
+
+
+def test_a_checkpoint_of_other_options_is_refused(task, config, tmp_path):
+    Trainer(task, config(), tmp_path).run()
+    with pytest.raises(ConfigError, match="belongs to a run with other options"):
+        Trainer(task, config(train={"lr": 0.5}), tmp_path).run()
+
+
+def test_a_broken_checkpoint_says_so(task, config, tmp_path):
+    (tmp_path / "checkpoint.pt").write_bytes(b"nothing")
+    with pytest.raises(ConfigError, match=r"checkpoint.pt cannot be read.*Delete it"):
+        Trainer(task, config(), tmp_path).run()
+
+
+def test_a_second_ctrl_c_does_not_wait(task, config, tmp_path):
+    def twice(event):
+        os.kill(os.getpid(), signal.SIGINT)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    trainer = Trainer(task, config(), tmp_path, twice)
+    with pytest.raises(KeyboardInterrupt):
+        trainer.run()
+    assert not (tmp_path / "checkpoint.pt").exists()
 
 
 def test_the_rate_rises_stays_and_falls_to_zero():
-    options = TrainOptions(epochs=2, rows=100, batch_size=10, warmup=0.25, decay=0.5)
-    rates = [_rate(step, options) for step in range(20)]
+    options = TrainOptions(warmup=0.25, decay=0.5)
+    rates = [learning_rate(step / 20, 1 / 20, options) for step in range(20)]
     assert rates[:5] == pytest.approx([0.2, 0.4, 0.6, 0.8, 1.0])
     assert rates[5:11] == pytest.approx([1.0] * 6)
     assert rates[10:] == sorted(rates[10:], reverse=True)
     assert rates[-1] < 0.03
 
 
-def test_a_record_holds_what_was_asked_and_what_came_out(task, tmp_path):
-    options = TrainOptions(epochs=1, rows=32, batch_size=16, test_rows=50, seed=7)
-    layer = SMTLayer(task.theory)
-    _, history = train(task, layer, options)
-    record = RunRecord.of(
-        task=task.name, data=task.data, task_options={"percent": 10}, options=options,
-        layer=str(layer), histories={"smtlayer": history},
-    )  # fmt: skip
-    held = json.loads(record.write(tmp_path / "run").read_text())
-    assert held["data"] == "sample"
-    assert held["train_options"]["seed"] == 7
-    assert held["methods"]["smtlayer"]["scores"] == history.scores
-    assert held["methods"]["smtlayer"]["epochs"][0]["solver"]["rows"] == 32
-    assert held["versions"]["torch"] == torch.__version__
-    assert held["versions"]["smtlayer"] == __version__
-    assert set(held["machine"]) == {"system", "python", "device", "threads"}
+def test_the_papers_schedule_is_a_warm_up_and_a_cosine():
+    options = TrainOptions(warmup=0.2, decay=0.8)
+    rates = [learning_rate(step / 10, 1 / 10, options) for step in range(10)]
+    assert rates[:3] == pytest.approx([0.5, 1.0, 1.0])
+    assert rates[6] == pytest.approx(0.5)  # half of the way down
+
+
+def test_the_loss_leaves_out_what_is_not_asked():
+    from smtlayer.tasks import Batch
+
+    outputs = torch.tensor([[1.0, -1.0]], requires_grad=True)
+    some = torch.zeros(1, 1)
+    batch = Batch(some, torch.ones(1, 2), some, some, asked=torch.tensor([[True, False]]))
+    task_loss(outputs, batch).backward()
+    assert outputs.grad[0, 0] != 0
+    assert outputs.grad[0, 1] == 0

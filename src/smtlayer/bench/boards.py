@@ -9,7 +9,8 @@ import torch
 from torch import Tensor
 
 from smtlayer.tasks.sudoku_boards import make_boards
-from smtlayer.tasks.visual_sudoku import known_cells
+from smtlayer.tasks.sudoku_rules import encode_boards as encode_boards
+from smtlayer.tasks.sudoku_rules import known_cells
 from smtlayer.theory import Theory, to_signs
 
 Reader = Literal["97", "99", "99.7"]
@@ -32,13 +33,6 @@ class Reading:
     def rows(self, rows: Tensor) -> "Reading":
         """Some of the boards."""
         return Reading(self.inputs[rows], self.weights[rows], self.solutions[rows])
-
-
-def encode_boards(theory: Theory, boards: Tensor) -> Tensor:
-    """Numbers by cell, (B, cells), as signs by column, 0 for a 0."""
-    numbers = dict(zip((e.symbol.decl().name() for e in theory._outputs), boards.T, strict=True))
-    signs = theory.encode_outputs(**numbers)
-    return torch.where(known_cells(boards), signs, 0).to(torch.int8)
 
 
 def read_boards(theory: Theory, reader: Reader, count: int, seed: int = 0) -> Reading:

@@ -7,7 +7,8 @@ import typer
 from smtlayer import __version__
 from smtlayer.cli.bench import bench
 from smtlayer.cli.cache import cache
-from smtlayer.cli.train import train_app
+from smtlayer.cli.data import data
+from smtlayer.cli.train import train
 from smtlayer.errors import SMTLayerError
 
 app = typer.Typer(
@@ -17,9 +18,10 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.add_typer(train_app, name="train")
+app.command()(train)
 app.command()(bench)
 app.command()(cache)
+app.command()(data)
 
 
 def _show_version(wanted: bool) -> None:

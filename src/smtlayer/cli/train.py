@@ -1,144 +1,226 @@
-"""This file holds `smtlayer train TASK`: trains with the layer and without it, and shows both."""
+"""This file holds `smtlayer train ROW`: trains with the layer and without it, and shows both."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
-import torch
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TaskID,
+    TextColumn,
+    TimeRemainingColumn,
+)
 from rich.table import Table as RichTable
-from torch import nn
 
-from smtlayer.nn import SMTLayer
-from smtlayer.reports import draw_examples
-from smtlayer.tasks import MnistAddition, Model, Task, load_digits
-from smtlayer.training import History, RunRecord, TrainOptions, train
+from smtlayer.errors import MissingPackageError
+from smtlayer.reports import draw_run
+from smtlayer.training import (
+    Event,
+    Experiment,
+    Run,
+    RunConfig,
+    RunRecord,
+    load_experiment,
+    make_task,
+    run,
+    time_epochs,
+)
 
-train_app = typer.Typer(help="Train a task with the layer, and beside it a conventional network.")
-# What a first try on a laptop takes: few rows, small batches.
-_SAMPLE = {"rows": 8_000, "batch_size": 16, "epochs": 5}
-_FULL = {"rows": 60_000, "batch_size": 128, "epochs": 5}
+_METHODS = ("conventional", "best")
 
 
-@train_app.callback()
-def _group() -> None:
-    """Each task is a command of its own, with its own options."""
-
-
-@train_app.command("mnist-addition")
-def mnist_addition(
-    percent: int = typer.Option(10, help="Share of the 100 digit pairs that training shows."),
-    data: Literal["auto", "mnist", "sample"] = typer.Option(
-        "auto", help="All of MNIST from the data folder, or a sample that comes with a dependency."
+def train(
+    experiment: str = typer.Argument(
+        "mnist-addition-10", metavar="ROW", help="A row of the table, or a TOML file of your own."
+    ),
+    method: list[str] = typer.Option(
+        list(_METHODS), help="Which of the row's methods; may be given more than once."
+    ),
+    epochs: int | None = typer.Option(None, help="Times to go through the rows.", min=1),
+    seed: int = typer.Option(0),
+    backend: Literal["auto", "table", "sat", "z3", "enumerate"] | None = typer.Option(
+        None, help="Who answers the layer's questions."
+    ),
+    forward: Literal["smt", "maxsmt"] | None = typer.Option(None, help="Rule in training."),
+    backward: str | None = typer.Option(
+        None, help="How blame is found: core, maxsmt, sample, marginal, mix(core, marginal), ..."
+    ),
+    workers: int | None = typer.Option(None, help="Processes that share a batch's rows.", min=0),
+    device: str = typer.Option("cpu", help="For example cuda."),
+    data: Literal["auto", "mnist", "sample"] | None = typer.Option(
+        None, help="All of MNIST from the data folder, or a sample that comes with a dependency."
     ),
     data_dir: Path | None = typer.Option(None, help="Data folder [default: $SMTLAYER_DATA]."),
-    epochs: int | None = typer.Option(None, help="Times to go through the rows.", min=1),
-    rows: int | None = typer.Option(None, help="Pairs drawn for each epoch.", min=1),
-    batch_size: int | None = typer.Option(None, help="Pairs in a step.", min=1),
-    optimizer: Literal["adam", "sgd"] = typer.Option("adam"),
-    lr: float = typer.Option(1e-3, help="Highest learning rate."),
-    forward: Literal["smt", "maxsmt"] = typer.Option("smt", help="Rule in training."),
-    backward: Literal["core", "maxsmt"] = typer.Option("core", help="How blame is found."),
-    seed: int = typer.Option(0),
-    device: str = typer.Option("cpu", help="For example cuda."),
-    out: Path = typer.Option(Path("runs/mnist-addition"), help="Folder for record and picture."),
+    set_: list[str] = typer.Option(
+        [], "--set", help="Any option of the file, as in --set train.lr=1e-3.", metavar="KEY=VALUE"
+    ),
+    out: Path | None = typer.Option(None, help="Folder of the run [default: runs/ROW]."),
+    timing: int = typer.Option(
+        0, help="Time this many epochs of each method in turns, and train nothing.", min=0
+    ),
 ) -> None:
-    """Two handwritten digits in, their sum out; the digits themselves are never labelled."""
-    digits = load_digits(data, data_dir)
-    task = MnistAddition(digits, percent)
-    sizes = _SAMPLE if digits.source == "sample" else _FULL
-    given = {"epochs": epochs, "rows": rows, "batch_size": batch_size}
-    sizes = sizes | {name: value for name, value in given.items() if value is not None}
-    options = TrainOptions(**sizes, optimizer=optimizer, lr=lr, seed=seed, device=device)
-    layer = SMTLayer(task.theory, forward=forward, backward=backward)
-    _run(task, layer, options, {"percent": percent}, out)
+    """Train a row of the table: by default with the layer, and beside it a conventional network.
+
+    A run that was stopped goes on where it was; one that is finished is shown again.
+    """
+    row = load_experiment(experiment)
+    given = {"train.epochs": epochs, "layer.backend": backend, "layer.forward": forward,
+             "layer.backward": backward, "layer.workers": workers, "task.data": data}  # fmt: skip
+    settings = [f"{key}={value}" for key, value in given.items() if value is not None] + set_
+    configs = [_config(row, name, seed, device, settings, data_dir) for name in method]
+    folder = out or Path("runs") / row.name
+    console = Console()
+    if timing:
+        _time(console, configs, timing, folder, data_dir)
+        return
+    runs = {}
+    for config in configs:
+        place = folder if len(configs) == 1 else folder / config.method
+        runs[config.method] = _run(console, row, config, place, data_dir)
+    _show(console, runs)
+
+
+def _config(
+    row: Experiment,
+    method: str,
+    seed: int,
+    device: str,
+    settings: Sequence[str],
+    data_dir: Path | None,
+) -> RunConfig:
+    config = row.config(method, seed=seed, device=device, settings=settings)
+    if row.sample and make_task(config.task, data_dir).data == "sample":
+        return row.config(method, seed=seed, device=device, settings=settings, sample=True)
+    return config
 
 
 def _run(
-    task: Task, layer: SMTLayer, options: TrainOptions, task_options: dict[str, int], out: Path
-) -> None:
-    console = Console()
+    console: Console, row: Experiment, config: RunConfig, folder: Path, data_dir: Path | None
+) -> RunRecord:
+    done = _finished(config, folder)
+    if done is not None:
+        console.print(f"{config.method}: finished earlier, in {folder}", highlight=False)
+        return done
     console.print(
-        f"[bold]{task.name}[/bold] on {task.data_title}: {options.epochs} epochs of "
-        f"{options.rows:,} rows, seed {options.seed}, {options.device}"
-    )
-    torch.manual_seed(options.seed)  # the head is made here, before training sets the seed
-    _, dense = _train("conventional", task, task.head(), options, console)
-    solved, smt = _train("with the layer", task, layer, options, console)
-    _show(console, task, {"SMTLayer": smt, "conventional": dense})
-    record = RunRecord.of(
-        task=task.name, data=task.data, task_options=task_options, options=options,
-        layer=str(layer), histories={"smtlayer": smt, "conventional": dense},
+        f"[bold]{row.title}[/bold], {config.method}: {config.train.epochs} epochs, "
+        f"seed {config.seed}, {config.device}", highlight=False,
     )  # fmt: skip
-    picture = _picture(task, solved, layer, options, out)
-    console.print(f"record   {record.write(out)}\npicture  {picture}", highlight=False)
-
-
-def _train(
-    label: str, task: Task, head: nn.Module, options: TrainOptions, console: Console
-) -> tuple[Model, History]:
     columns = (
-        TextColumn("{task.description:<16}"), BarColumn(), MofNCompleteColumn(),
-        TextColumn("loss {task.fields[loss]:.3f}"), TimeRemainingColumn(),
+        TextColumn("{task.description:<22}"), BarColumn(bar_width=24), MofNCompleteColumn(),
+        TextColumn("loss {task.fields[loss]:.3f}  right {task.fields[right]:.1%}  "
+                   "solver {task.fields[solver]:.0%} of the time"),
+        TimeRemainingColumn(),
     )  # fmt: skip
-    with Progress(*columns, console=console) as progress:
-        bar = progress.add_task(label, total=options.epochs * options.steps, loss=float("nan"))
+    try:
+        with Progress(*columns, console=console) as progress:
+            view = _Bars(progress, console, config)
+            finished = run(config, folder, data_dir=data_dir, on_step=view.show)
+    except KeyboardInterrupt:
+        console.print(f"Stopped; the same command goes on from {folder}.", highlight=False)
+        raise
+    _draw(console, finished, folder)
+    return finished.record
 
-        def on_step(step: int, loss: float) -> None:
-            progress.update(bar, completed=step, loss=loss)
-            if not console.is_terminal and step % options.steps == 0:  # a log has no bars
-                epoch = step // options.steps
-                console.print(f"{label}: epoch {epoch} of {options.epochs}, loss {loss:.3f}")
 
-        return train(task, head, options, on_step)
+class _Bars:
+    """A bar a phase; in a log, which has no bars, a line an epoch."""
+
+    def __init__(self, progress: Progress, console: Console, config: RunConfig) -> None:
+        self._progress, self._console, self._config = progress, console, config
+        self._bars: dict[str, tuple[TaskID, int]] = {}
+
+    def show(self, event: Event) -> None:
+        """Moves the bar of the event's phase."""
+        label = f"{self._config.method}, {event.phase}"
+        if event.phase not in self._bars or event.done < self._bars[event.phase][1]:
+            bar = self._progress.add_task(label, total=event.total, loss=0.0, right=0.0, solver=0.0)
+            self._bars[event.phase] = (bar, 0)
+        bar, _ = self._bars[event.phase]
+        self._bars[event.phase] = (bar, event.done)
+        self._progress.update(
+            bar, completed=event.done, loss=event.loss, right=event.accuracy,
+            solver=event.solver_share,
+        )  # fmt: skip
+        phase = getattr(self._config, event.phase)
+        steps = event.total // phase.epochs
+        if not self._console.is_terminal and event.done % steps == 0:
+            self._console.print(
+                f"{label}: epoch {event.done // steps} of {phase.epochs}, loss {event.loss:.3f}, "
+                f"right {event.accuracy:.1%}, solver {event.solver_share:.0%} of the time"
+            )
 
 
-def _show(console: Console, task: Task, histories: dict[str, History]) -> None:
+def _finished(config: RunConfig, folder: Path) -> RunRecord | None:
+    """The record of the same run, if it is there."""
+    path, told = folder / "record.json", folder / "config.toml"
+    if not path.is_file() or not told.is_file():
+        return None
+    same = told.read_text(encoding="utf-8") == config.to_toml()
+    return RunRecord.read(path) if same else None
+
+
+def _draw(console: Console, finished: Run, folder: Path) -> None:
+    try:
+        pictures = [path.name for path in draw_run(finished, folder)]
+    except MissingPackageError as error:
+        console.print(f"No pictures: {error}", highlight=False)
+        pictures = []
+    files = ", ".join(["config.toml", "record.json", "model.pt", *pictures])
+    console.print(f"wrote {folder}: {files}", highlight=False, soft_wrap=True)
+
+
+def _time(
+    console: Console, configs: list[RunConfig], epochs: int, folder: Path, data_dir: Path | None
+) -> None:
+    for timing in time_epochs({c.method: c for c in configs}, epochs, data_dir):
+        timing.write(folder, configs[0].device)
+        console.print(
+            f"{timing.row}, {timing.method}: {timing.epoch_seconds:.2f} s an epoch, "
+            f"{timing.ratio:.2f} times the conventional {timing.conventional_epoch_seconds:.2f} s",
+            highlight=False,
+        )
+
+
+def _show(console: Console, records: dict[str, RunRecord]) -> None:
     table = RichTable(title="Test rows that are right", title_justify="left")
     table.add_column("")
-    for heading in ("combinations not shown", "all", "symbols read", "time", "in the solver"):
+    headings = (
+        "combinations not shown",
+        "all",
+        "symbols read",
+        "repaired",
+        "time",
+        "in the solver",
+    )
+    for heading in headings:
         table.add_column(heading, justify="right")
-    for name, history in histories.items():
-        scores = history.scores
-        seconds = sum(epoch.seconds for epoch in history.epochs)
-        solver = sum(epoch.solver.get("solver_seconds", 0) for epoch in history.epochs)
+    for name, record in records.items():
+        seconds = sum(epoch["seconds"] for epoch in record.epochs)
+        solver = sum(epoch["solver"].get("solver_seconds", 0) for epoch in record.epochs)
+        shares = ("unseen_accuracy", "accuracy", "representation", "repaired")
         table.add_row(
-            name,
-            _percent(scores["unseen_accuracy"]),
-            _percent(scores["accuracy"]),
-            _percent(scores["representation"]) if "representation" in scores else "-",
-            f"{seconds:.0f} s",
-            _percent(solver / seconds) if solver else "-",
-        )
+            name, *(_percent(record.scores.get(share)) for share in shares),
+            f"{seconds:.0f} s", _percent(solver / seconds if solver else None),
+        )  # fmt: skip
     console.print(table)
-    smt, dense = (histories[name].scores for name in ("SMTLayer", "conventional"))
+    first = next(iter(records.values()))
+    console.print(f"Data: {first.data_title}. Scored on {first.split} rows.", highlight=False)
+    dense = records.get("conventional")
+    best = next((record for name, record in records.items() if name != "conventional"), None)
+    if dense is None or best is None or "unseen_accuracy" not in best.scores:
+        return
     console.print(
         f"On combinations that training never showed, the network with the formula is right in "
-        f"{_percent(smt['unseen_accuracy'])} of rows, the conventional one in "
-        f"{_percent(dense['unseen_accuracy'])}. Nobody told it what the symbols look like: it "
-        f"reads {_percent(smt['representation'])} of them right.",
+        f"{_percent(best.scores['unseen_accuracy'])} of rows, the conventional one in "
+        f"{_percent(dense.scores['unseen_accuracy'])}. Nobody told it what the symbols look like: "
+        f"it reads {_percent(best.scores['representation'])} of them right.",
         width=min(console.width, 100),
     )
 
 
-def _picture(task: Task, model: Model, layer: SMTLayer, options: TrainOptions, out: Path) -> Path:
-    """Test rows: some that the solver repaired, some that went wrong, then others."""
-    batch = task.draw("test", 1000, torch.Generator().manual_seed(options.seed))
-    model.eval()
-    with torch.no_grad():
-        logits = model.network(batch.features.to(options.device)).float().cpu()
-        answer = layer.solve(logits)
-    wrong = ((answer.outputs > 0) != (batch.targets > 0.5)).any(-1)
-    repaired = (answer.cost > 0) & ~wrong
-    groups = ((repaired, 3), (wrong, 2), (~wrong & ~repaired, 12))
-    chosen = torch.cat([group.nonzero().flatten()[:most] for group, most in groups])[:12]
-    picked = type(batch)(
-        batch.features[chosen], batch.targets[chosen], batch.symbols[chosen], batch.seen[chosen]
-    )
-    path = out / "examples.png"
-    return draw_examples(path, layer, logits[chosen], picked, task.picture_title)
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.1f} %"
+def _percent(share: float | None) -> str:
+    return "-" if share is None else f"{100 * share:.1f} %"

@@ -1,9 +1,15 @@
 """The layer, its rules and its gradient."""
 
+from smtlayer.nn.compose import mix as mix
+from smtlayer.nn.compose import schedule as schedule
 from smtlayer.nn.layer import SMTLayer as SMTLayer
+from smtlayer.nn.parse import parse_rule as parse_rule
+from smtlayer.nn.posterior import marginal as marginal
+from smtlayer.nn.posterior import sample as sample
+from smtlayer.nn.progress import anneal as anneal
 from smtlayer.nn.rules import Blame as Blame
 from smtlayer.nn.rules import BlameRule as BlameRule
 from smtlayer.nn.rules import Question as Question
-from smtlayer.nn.rules import blame_core as blame_core
-from smtlayer.nn.rules import blame_repair as blame_repair
+from smtlayer.nn.rules import core as core
+from smtlayer.nn.rules import maxsmt as maxsmt
 from smtlayer.nn.stats import Stats as Stats

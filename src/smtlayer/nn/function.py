@@ -7,7 +7,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from smtlayer.nn.graph import CapturedPasses
-from smtlayer.nn.passes import Plan, backward_pass, forward_pass, is_bad
+from smtlayer.nn.passes import Plan, backward_pass, forward_pass, is_bad, progress_on
 from smtlayer.solvers import Status
 from smtlayer.theory import Theory, to_signs
 
@@ -37,11 +37,13 @@ class SolveFunction(torch.autograd.Function):
     @once_differentiable
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None, None]:
         """Wanted outputs, then the blame rule, then the surrogate gradient."""
+        plan = ctx.plan.chosen()
         if ctx.captured is not None:
             logits, known, outputs, _ = ctx.saved_tensors
-            return ctx.captured.backward(logits, known, outputs, grad), None, None, None
+            return ctx.captured.backward(plan, logits, known, outputs, grad), None, None, None
         logits, signs, outputs, unknown = ctx.saved_tensors
-        pull = backward_pass(ctx.plan, logits, signs, outputs, unknown, grad)
+        progress = progress_on(logits.device, plan.progress)
+        pull = backward_pass(plan, logits, signs, outputs, unknown, grad, progress)
         return pull, None, None, None
 
 

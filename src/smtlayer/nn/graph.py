@@ -2,23 +2,28 @@
 
 A pass over a table is some sixty tiny kernels. Launching each costs a GPU's host more than the
 whole step of a small network; a captured graph launches all of them at once. Only what never looks
-at a value on the host can be captured: a solver that is `capturable`, with the rules below.
+at a value on the host can be captured: a solver that is `capturable`, with the rules below. A blame
+rule made of several comes down to one of them for each batch; each has a graph of its own.
 """
 
 import warnings
 from collections import Counter
+from dataclasses import replace
 from typing import final
 
 import torch
 from torch import Tensor
 
-from smtlayer.nn.passes import Plan, backward_pass, forward_pass, is_bad
-from smtlayer.nn.rules import blame_core, satisfy
+from smtlayer.nn.compose import leaves
+from smtlayer.nn.passes import Plan, backward_pass, forward_pass, is_bad, progress_on
+from smtlayer.nn.posterior import MarginalRule, SampleRule
+from smtlayer.nn.rules import BlameRule, CoreRule, satisfy
+from smtlayer.solvers import Solver
+from smtlayer.solvers.base import Listed
 from smtlayer.theory import to_signs
 
 _EAGER_CALLS = 3  # shapes that come up less often, such as a last batch, are not worth a graph
 _MOST_GRAPHS = 8
-_RULES = frozenset((satisfy, blame_core))
 
 _Key = tuple[torch.Size, torch.dtype, torch.device, bool]
 
@@ -37,17 +42,20 @@ class CapturedPasses:
             self._known = known.clone()
         self._outputs_in = logits.new_ones(shape)
         self._grad = logits.new_ones(shape)
+        self._progress = progress_on(logits.device, plan.progress)
+        rules = dict.fromkeys(leaves(plan.backward))
+        plans = [replace(plan, backward=r) for r in rules if _is_capturable(r, plan.solver)]
         side = torch.cuda.Stream(logits.device)  # type: ignore[no-untyped-call]
         side.wait_stream(torch.cuda.current_stream(logits.device))
         with torch.cuda.stream(side), plan.stats.paused():  # lazy set-up must not be captured
             self._forward(plan)
-            self._backward(plan)
+            for each in plans:
+                self._backward(each)
         torch.cuda.current_stream(logits.device).wait_stream(side)
-        self._forward_graph, self._backward_graph = torch.cuda.CUDAGraph(), torch.cuda.CUDAGraph()
+        self._forward_graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(self._forward_graph, capture_error_mode="thread_local"):
             self._outputs, self._bad = self._forward(plan)
-        with torch.cuda.graph(self._backward_graph, capture_error_mode="thread_local"):
-            self._pull = self._backward(plan)
+        self._backward_graphs = {each.backward: self._capture(each) for each in plans}
 
     def forward(self, logits: Tensor, known: Tensor | None) -> tuple[Tensor, bool]:
         """Outputs, and whether a logit is NaN or infinite."""
@@ -58,15 +66,25 @@ class CapturedPasses:
         return outputs, bool(self._bad)
 
     def backward(
-        self, logits: Tensor, known: Tensor | None, outputs: Tensor, grad: Tensor
+        self, plan: Plan, logits: Tensor, known: Tensor | None, outputs: Tensor, grad: Tensor
     ) -> Tensor:
-        """The gradient of the logits."""
+        """The gradient of the logits, by the plan's blame rule: captured, or else step by step."""
+        self._fill(logits, known)
+        self._outputs_in.copy_(outputs)
+        self._grad.copy_(grad)
+        self._progress.fill_(plan.progress)
+        if plan.backward not in self._backward_graphs:
+            return self._backward(plan)
+        graph, pull = self._backward_graphs[plan.backward]
         with self._stats.clock():
-            self._fill(logits, known)
-            self._outputs_in.copy_(outputs)
-            self._grad.copy_(grad)
-            self._backward_graph.replay()
-            return self._pull.clone()
+            graph.replay()
+            return pull.clone()
+
+    def _capture(self, plan: Plan) -> tuple[torch.cuda.CUDAGraph, Tensor]:
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph, capture_error_mode="thread_local"):
+            pull = self._backward(plan)
+        return graph, pull
 
     def _fill(self, logits: Tensor, known: Tensor | None) -> None:
         self._logits.copy_(logits)
@@ -81,7 +99,15 @@ class CapturedPasses:
         signs = to_signs(self._logits, self._known)
         outputs = self._outputs_in.to(torch.int8)
         unknown = torch.zeros_like(signs[:, 0], dtype=torch.bool)  # who is capturable always knows
-        return backward_pass(plan, self._logits, signs, outputs, unknown, self._grad)
+        return backward_pass(
+            plan, self._logits, signs, outputs, unknown, self._grad, self._progress
+        )
+
+
+def _is_capturable(rule: BlameRule, solver: Solver) -> bool:
+    if isinstance(rule, SampleRule | MarginalRule):
+        return isinstance(solver, Listed)
+    return isinstance(rule, CoreRule)
 
 
 @final
@@ -97,8 +123,8 @@ class Graphs:
         """The captured passes for such a batch, or None if it is to go step by step."""
         if self._given_up:
             return None
-        rules = {plan.forward, plan.backward}
-        if not (logits.is_cuda and len(logits) and plan.solver.capturable and rules <= _RULES):
+        possible = plan.solver.capturable and plan.forward is satisfy
+        if not (logits.is_cuda and len(logits) and possible):
             return None
         key = (logits.shape, logits.dtype, logits.device, known is not None)
         if key not in self._captured:

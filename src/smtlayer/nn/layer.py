@@ -15,11 +15,13 @@ import torch
 from torch import Tensor, nn
 
 from smtlayer.errors import UnsatisfiableTheoryError
+from smtlayer.nn.compose import refuse_unanswerable
 from smtlayer.nn.function import SolveFunction, refuse_bad
 from smtlayer.nn.gradient import Scale
 from smtlayer.nn.graph import Graphs
+from smtlayer.nn.parse import parse_rule
 from smtlayer.nn.passes import Plan, forward_pass
-from smtlayer.nn.rules import BACKWARD, FORWARD, BlameRule, Weights
+from smtlayer.nn.rules import FORWARD, BlameRule, Weights
 from smtlayer.nn.stats import Stats
 from smtlayer.solvers import Auto, Backend, Solution, Solver, Status
 from smtlayer.solvers.check import conflict_of
@@ -47,13 +49,17 @@ class SMTLayer(nn.Module):
             zeros, `"maxsmt"` overrules the least confident ones.
         inference: The same in `eval()`.
         backward: How blame is found: `"core"` by a minimal unsat core, `"maxsmt"` by the cheapest
-            repair, or any `BlameRule`.
+            repair, `"sample"` and `"marginal"` by the probabilities of all models with the wanted
+            outputs (`"marginal"` on `Table` alone), or any `BlameRule`. Rules compose, as objects
+            or as text: `mix(core, marginal(temperature=anneal(4, 1)))`. What changes with progress
+            looks at the attribute `progress`, which a training loop sets.
         weights: How confident an input is: `"logit"` by its log-odds, |logit|; `"softmax"` as in
             the paper.
         scale: How strongly a row is pushed: `"gradient"` by its incoming gradient, `"batch"` by
             1/(B n) as in the paper, whatever the loss.
         cuda_graphs: Whether to replay the layer's kernels on a GPU as graphs, where that is
-            possible (`Table` with the default training rules): many small launches become one.
+            possible (`Table`, forward rule `"smt"`, any blame rule of ours but `"maxsmt"`): many
+            small launches become one.
         on_unknown: `"zero"` for zero outputs and no gradient where the solver gives up on a row;
             `"raise"` for an error.
 
@@ -64,6 +70,7 @@ class SMTLayer(nn.Module):
 
     Raises:
         UnsatisfiableTheoryError: If the theory has no model at all.
+        ValueError: If the blame rule asks what the backend cannot answer.
         SolverUnknownError: If the solver gives up on a row and `on_unknown="raise"`.
 
     Example:
@@ -85,7 +92,7 @@ class SMTLayer(nn.Module):
         backend: Backend = Auto(),  # noqa: B008 (frozen)
         forward: Literal["smt", "maxsmt"] = "smt",
         inference: Literal["smt", "maxsmt"] = "maxsmt",
-        backward: Literal["core", "maxsmt"] | BlameRule = "core",
+        backward: str | BlameRule = "core",
         weights: Weights = "logit",
         scale: Scale = "gradient",
         cuda_graphs: bool = True,
@@ -100,7 +107,7 @@ class SMTLayer(nn.Module):
         self.backend = backend
         self._forward = _named("forward", forward, FORWARD)
         self._inference = _named("inference", inference, FORWARD)
-        self._backward = backward if callable(backward) else _named("backward", backward, BACKWARD)
+        self._backward = _rule(backward)
         _named("weights", weights, {"logit": 0, "softmax": 0})
         _named("scale", scale, {"gradient": 0, "batch": 0})
         _named("on_unknown", on_unknown, {"zero": 0, "raise": 0})
@@ -110,7 +117,23 @@ class SMTLayer(nn.Module):
         self.stats = Stats()
         self._graphs = Graphs() if cuda_graphs else None
         self._solver: Solver | None = None
+        self._progress = 0.0
         self._refuse_unsatisfiable()
+        refuse_unanswerable(self._backward, self.solver)
+
+    @property
+    def progress(self) -> float:
+        """How far training has come, from 0 to 1, for rules that change on the way.
+
+        A training loop sets it: `layer.progress = step / total`. It is no part of the `state_dict`.
+        """
+        return self._progress
+
+    @progress.setter
+    def progress(self, value: float) -> None:
+        if not 0 <= value <= 1:
+            raise ValueError(f"SMTLayer expects progress from 0 to 1. Got {value!r}.")
+        self._progress = float(value)
 
     @property
     def solver(self) -> Solver:
@@ -165,6 +188,7 @@ class SMTLayer(nn.Module):
             self._options["scale"],  # type: ignore[arg-type]
             self._options["on_unknown"] == "raise",
             self.stats,
+            self._progress,
         )
 
     def _checked(self, logits: Tensor, known: Tensor | None) -> tuple[Tensor, Tensor | None]:
@@ -219,6 +243,16 @@ class SMTLayer(nn.Module):
     def __getstate__(self) -> dict[str, Any]:
         graphs = None if self._graphs is None else Graphs()
         return self.__dict__ | {"_solver": None, "_graphs": graphs}
+
+
+def _rule(backward: str | BlameRule) -> BlameRule:
+    if isinstance(backward, str):
+        return parse_rule(backward)
+    if not callable(backward) or isinstance(backward, type):
+        raise TypeError(
+            f"SMTLayer expects backward as a rule such as core, or its text. Got {backward!r}."
+        )
+    return backward
 
 
 def _named(option: str, name: str, table: Mapping[str, _Choice]) -> _Choice:

@@ -2,12 +2,13 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
 
 from smtlayer.errors import SolverUnknownError
+from smtlayer.nn.compose import choose_leaf
 from smtlayer.nn.gradient import Scale, row_scale, surrogate_gradient, wanted_outputs
 from smtlayer.nn.rules import BlameRule, ForwardRule, Question, Weights, confidence
 from smtlayer.nn.stats import Stats
@@ -25,6 +26,12 @@ class Plan:
     scale: Scale
     raise_unknown: bool
     stats: Stats
+    progress: float  # from 0 to 1: how far training has come
+
+    def chosen(self) -> "Plan":
+        """The same with the blame rule that its own comes down to, this time."""
+        leaf = choose_leaf(self.backward, self.progress)
+        return self if leaf is self.backward else replace(self, backward=leaf)
 
 
 def forward_pass(plan: Plan, logits: Tensor, signs: Tensor) -> Solution:
@@ -38,7 +45,13 @@ def forward_pass(plan: Plan, logits: Tensor, signs: Tensor) -> Solution:
 
 
 def backward_pass(
-    plan: Plan, logits: Tensor, signs: Tensor, outputs: Tensor, unknown: Tensor, grad: Tensor
+    plan: Plan,
+    logits: Tensor,
+    signs: Tensor,
+    outputs: Tensor,
+    unknown: Tensor,
+    grad: Tensor,
+    progress: Tensor,
 ) -> Tensor:
     """Wanted outputs, then the blame rule, then the surrogate gradient, counted.
 
@@ -49,6 +62,7 @@ def backward_pass(
         outputs: (B, m) int8, as they came out.
         unknown: Rows on which the solver gave up going forward, (B,) bool.
         grad: The gradient of the loss in the outputs, (B, m).
+        progress: How far training has come, () float64.
     """
     real = torch.promote_types(logits.dtype, torch.float32)
     wanted = wanted_outputs(grad)
@@ -58,7 +72,7 @@ def backward_pass(
     asked = (opinion & (wanted != outputs)).any(-1) & ~idle
     settled = ~(asked | idle)
     weights = confidence(logits, signs, plan.weights)
-    question = Question(logits.to(real), signs, weights, wanted, settled, asked)
+    question = Question(logits.to(real), signs, weights, wanted, settled, asked, progress)
     with _at_work(plan, signs.device):
         blame = plan.backward(plan.solver, question)
     plan.stats.add({
@@ -69,6 +83,11 @@ def backward_pass(
     scale = row_scale(grad.to(real), signs.shape[-1], plan.scale)
     pull = surrogate_gradient(question.logits, blame.targets, blame.pushed, scale)
     return pull.to(logits.dtype)
+
+
+def progress_on(device: torch.device, progress: float) -> Tensor:
+    """How far training has come, where the rules can use it; a GPU need not wait for it."""
+    return torch.full((), progress, dtype=torch.float64, device=device)
 
 
 def is_bad(logits: Tensor, known: Tensor | None) -> Tensor:

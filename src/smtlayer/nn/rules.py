@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal, Protocol, final
 
 import torch
 from torch import Tensor
@@ -10,7 +10,7 @@ from torch import Tensor
 from smtlayer.solvers import Solution, Solver, Status
 
 Weights = Literal["logit", "softmax"]
-_LEAST_WEIGHT = 1e-300  # so that overruling an input is never free, not even at a logit of 0
+LEAST_WEIGHT = 1e-300  # so that overruling an input is never free, not even at a logit of 0
 
 
 class ForwardRule(Protocol):
@@ -40,6 +40,7 @@ class Question:
     wanted: Tensor  # (B, m) int8, 0 where the loss has no opinion
     settled: Tensor  # (B,) bool: the wanted outputs are what the row has
     asked: Tensor  # (B,) bool: they are not
+    progress: Tensor  # () float64 from 0 to 1: how far training has come
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,39 +60,60 @@ class BlameRule(Protocol):
         """The inputs to push in each row."""
 
 
-def blame_core(solver: Solver, question: Question) -> Blame:
+@final
+@dataclass(frozen=True, slots=True, repr=False)
+class CoreRule:
     """Blames the inputs of a minimal unsat core against the wanted outputs; leaves the others."""
-    rows, signs, weights, wanted = _asked_rows(question)
-    core = solver.core(signs, weights, wanted)
-    blamed = torch.zeros_like(question.signs, dtype=torch.bool)
-    blamed[rows] = core.inputs
-    status = _all_rows(core.status, rows, question)
-    return Blame(
-        (torch.where(blamed, -question.signs, question.signs) > 0).to(question.logits.dtype),
-        blamed | _kept(question),
-        (status == Status.UNSAT) & ~blamed.any(-1),
-        status == Status.UNKNOWN,
-    )
+
+    def __call__(self, solver: Solver, question: Question) -> Blame:
+        """The inputs to push in each row."""
+        rows, signs, weights, wanted = _asked_rows(question)
+        found = solver.core(signs, weights, wanted)
+        blamed = torch.zeros_like(question.signs, dtype=torch.bool)
+        blamed[rows] = found.inputs
+        status = whole_status(found.status, rows, question)
+        return Blame(
+            (torch.where(blamed, -question.signs, question.signs) > 0).to(question.logits.dtype),
+            blamed | _kept(question),
+            (status == Status.UNSAT) & ~blamed.any(-1),
+            status == Status.UNKNOWN,
+        )
+
+    def __repr__(self) -> str:
+        return "core"
 
 
-def blame_repair(solver: Solver, question: Question) -> Blame:
+@final
+@dataclass(frozen=True, slots=True, repr=False)
+class MaxsmtRule:
     """Blames the inputs that the cheapest repair overrules; holds the others where they are."""
-    rows, signs, weights, wanted = _asked_rows(question)
-    solution = solver.maximize(signs, weights, wanted)
-    targets = question.signs.clone()
-    targets[rows] = torch.where(signs == 0, 0, solution.inputs)
-    status = _all_rows(solution.status, rows, question)
-    repaired = question.asked & (status == Status.SAT)
-    return Blame(
-        (targets > 0).to(question.logits.dtype),
-        (repaired[:, None] & (question.signs != 0)) | _kept(question),
-        status == Status.UNSAT,
-        status == Status.UNKNOWN,
-    )
 
+    def __call__(self, solver: Solver, question: Question) -> Blame:
+        """The inputs to push in each row."""
+        rows, signs, weights, wanted = _asked_rows(question)
+        found = solver.maximize(signs, weights, wanted)
+        targets = question.signs.clone()
+        targets[rows] = torch.where(signs == 0, 0, found.inputs)
+        status = whole_status(found.status, rows, question)
+        repaired = question.asked & (status == Status.SAT)
+        return Blame(
+            (targets > 0).to(question.logits.dtype),
+            (repaired[:, None] & (question.signs != 0)) | _kept(question),
+            status == Status.UNSAT,
+            status == Status.UNKNOWN,
+        )
+
+    def __repr__(self) -> str:
+        return "maxsmt"
+
+
+core = CoreRule()
+"""The paper's B_core: pulls the inputs of a minimal unsat core across zero."""
+
+maxsmt = MaxsmtRule()
+"""The paper's B_max: pulls the inputs that the cheapest repair overrules, and holds the others."""
 
 FORWARD: Mapping[str, ForwardRule] = {"smt": satisfy, "maxsmt": repair}
-BACKWARD: Mapping[str, BlameRule] = {"core": blame_core, "maxsmt": blame_repair}
 
 
 def confidence(logits: Tensor, signs: Tensor, weights: Weights) -> Tensor:
@@ -105,11 +127,11 @@ def confidence(logits: Tensor, signs: Tensor, weights: Weights) -> Tensor:
     """
     size = logits.detach().double().abs()
     if weights == "logit":
-        return size.clamp(min=_LEAST_WEIGHT)
+        return size.clamp(min=LEAST_WEIGHT)
     size = torch.where(signs == 0, -torch.inf, size)
     share = size.softmax(-1).nan_to_num()
     # What is too small for a float keeps its order.
-    least = (size + 1) / (size.amax(-1, keepdim=True) + 1) * _LEAST_WEIGHT
+    least = (size + 1) / (size.amax(-1, keepdim=True) + 1) * LEAST_WEIGHT
     return torch.maximum(share, least.nan_to_num(nan=0.0, neginf=0.0))
 
 
@@ -133,7 +155,7 @@ def _asked_rows(question: Question) -> tuple[Tensor | slice, Tensor, Tensor, Ten
     return rows, signs, weights, wanted
 
 
-def _all_rows(status: Tensor, rows: Tensor | slice, question: Question) -> Tensor:
+def whole_status(status: Tensor, rows: Tensor | slice, question: Question) -> Tensor:
     """The status of the rows asked about, and SAT for all others."""
     whole = torch.full_like(question.asked, Status.SAT, dtype=torch.int8)
     whole[rows] = status

@@ -48,14 +48,13 @@ class Stats:
 
     def add(self, masks: Mapping[str, Tensor]) -> None:
         """Counts the true entries of each mask; they stay on their device until somebody looks."""
-        if self._paused:
-            return
         counts = torch.stack(list(masks.values())).sum(-1)
         key = (tuple(masks), counts.device)
         if key not in self._totals:
             with torch.inference_mode(False):  # or it could not be added to in training
                 self._totals[key] = torch.zeros(len(masks), dtype=torch.int64, device=counts.device)
-        self._totals[key].add_(counts)
+        if not self._paused:
+            self._totals[key].add_(counts)
 
     def add_hits(self, rows: int) -> None:
         """Counts rows that a solver answered from memory, which is never on a GPU."""

@@ -1,111 +1,142 @@
-"""This file draws test rows: what the network read, what the solver overruled, what it answered."""
+"""This file says what pictures of examples show: rows, what was read, and what was overruled."""
 
-from pathlib import Path
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from smtlayer.nn import SMTLayer
-from smtlayer.reports.pyplot import pyplot
+from smtlayer.solvers import Solution
 from smtlayer.tasks import Batch
-
-_TRUE, _FALSE, _OVERRULED = "#2563eb", "#cbd5e1", "#f59e0b"
-_RIGHT, _WRONG = "#15803d", "#b91c1c"
-
-
-@torch.no_grad()
-def draw_examples(path: Path, layer: SMTLayer, logits: Tensor, batch: Batch, title: str) -> Path:
-    """Draws rows of a task whose features are images, one column of pictures a symbol.
-
-    Under each image stand its bits as the network reads them: filled for true, light for false,
-    orange where the solver overruled the network, and the number they make. Beside the images
-    stands the solver's answer.
-
-    Args:
-        path: The PNG to write.
-        layer: The trained layer; its `eval()` rule is used.
-        logits: What the network made of the rows, (B, n).
-        batch: The rows.
-        title: Shown above the rows.
-    """
-    plt = pyplot()
-    answer = layer.eval().solve(logits)
-    theory = layer.theory
-    values = theory.decode_inputs(answer.inputs)
-    results = theory.decode(answer.outputs)
-    truth = theory.decode((batch.targets * 2 - 1).cpu())
-    rows, digits = batch.features.shape[:2]
-    columns = 2 if rows % 2 == 0 else 1
-    per_row = digits + 1
-    figure, axes = plt.subplots(
-        rows // columns, columns * per_row, squeeze=False,
-        figsize=(1.45 * columns * per_row, 1.75 * rows / columns + 0.8),
-    )  # fmt: skip
-    figure.suptitle(title, fontsize=12)
-    figure.text(
-        0.5, 0.004, "blue: true, grey: false, paler: less sure, orange: overruled by the solver",
-        ha="center", va="bottom", fontsize=8, color="#64748b",
-    )  # fmt: skip
-    for row in range(rows):
-        cells = axes[row // columns][(row % columns) * per_row :][:per_row]
-        start = 0
-        for digit, (name, width) in enumerate(zip(values, theory.input_widths, strict=True)):
-            part = slice(start, start + width)
-            start += width
-            _picture(cells[digit], batch.features[row, digit])
-            _bits(cells[digit], logits[row, part], answer.inputs[row, part], values[name][row])
-        result, wanted = (_row_text(values, row) for values in (results, truth))
-        _answer(cells[digits], result, wanted, bool(answer.cost[row] > 0))
-    path.parent.mkdir(parents=True, exist_ok=True)
-    figure.tight_layout(h_pad=1.2, rect=(0, 0.012, 1, 1))
-    figure.savefig(path, dpi=110)
-    plt.close(figure)
-    return path
+from smtlayer.theory import Theory, to_signs
+from smtlayer.training.metrics import right_rows
 
 
-def _row_text(values: dict[str, Any], row: int) -> str:
-    return ", ".join(str(value[row]) for value in values.values())
+@dataclass(frozen=True)
+class Bit:
+    """One input of the theory."""
+
+    taken: bool  # as the solver has it, or as it was read if there is no model
+    overruled: bool
+    certainty: float  # of the network, from 0 to 1
 
 
-def _picture(axis: Any, image: Tensor) -> None:
-    axis.imshow(image.cpu().numpy(), cmap="gray_r", vmin=0, vmax=1)
-    axis.set_xticks([])
-    axis.set_yticks([])
-    for side in axis.spines.values():
-        side.set_color(_FALSE)
+@dataclass(frozen=True)
+class Reading:
+    """What the network made of a symbol, and what the solver made of that."""
+
+    name: str
+    read: Any
+    taken: Any  # None without a model
+    truth: Any  # None if it is not known
+    bits: tuple[Bit, ...]
+
+    @property
+    def overruled(self) -> bool:
+        """Whether the solver took it for something else than the network did."""
+        return any(bit.overruled for bit in self.bits)
+
+    @property
+    def wrong(self) -> bool:
+        """Whether it is not what the symbol is, after all."""
+        return self.truth is not None and self.truth != (
+            self.read if self.taken is None else self.taken
+        )
+
+    @property
+    def text(self) -> str:
+        """The value; with an arrow from what was read to what was taken if they differ."""
+        return f"{self.read} → {self.taken}" if self.overruled else str(self.read)
 
 
-def _bits(axis: Any, logits: Tensor, found: Tensor, value: Any) -> None:
-    """Squares under an image, the stronger in colour the more confident the network is."""
-    width, sure = len(logits), torch.sigmoid(logits.abs().float()) * 2 - 1
-    for i in range(width):
-        read, kept = bool(logits[i] > 0), bool(found[i] > 0)
-        colour = _OVERRULED if read != kept else _TRUE if kept else _FALSE
-        axis.add_patch(_square(axis, i, width, colour, 0.35 + 0.65 * float(sure[i])))
-        axis.text(
-            (i + 0.5) / (width + 1), -0.13, "1" if kept else "0", transform=axis.transAxes,
-            ha="center", va="center", fontsize=8, color="white" if kept else "#334155",
+@dataclass(frozen=True, eq=False)
+class Examples:
+    """Rows with what a network read in them and what the solver answered."""
+
+    theory: Theory
+    batch: Batch
+    logits: Tensor  # (B, n)
+    answer: Solution
+
+    @classmethod
+    def of(cls, layer: SMTLayer, logits: Tensor, batch: Batch) -> "Examples":
+        """Asks a layer, by its present rule."""
+        return cls(layer.theory, batch, logits, layer.solve(logits, batch.known))
+
+    def __len__(self) -> int:
+        return len(self.logits)
+
+    @cached_property
+    def signs(self) -> Tensor:
+        """What the network read, 0 where it was not asked: (B, n)."""
+        return to_signs(self.logits, self.batch.known)
+
+    @cached_property
+    def overruled(self) -> Tensor:
+        """Inputs that the solver took for the opposite: (B, n)."""
+        return self.signs * self.answer.inputs < 0
+
+    @cached_property
+    def answered(self) -> Tensor:
+        """Rows that have a model: (B,)."""
+        return (self.answer.outputs != 0).all(-1)
+
+    @cached_property
+    def right(self) -> Tensor:
+        """Rows whose outputs are all right: (B,)."""
+        return right_rows(self.answer.outputs, self.batch, all_outputs=True)
+
+    def pick(self, index: Tensor) -> "Examples":
+        """Some of the rows."""
+        found = self.answer
+        answer = Solution(
+            found.status[index], found.inputs[index], found.outputs[index], found.cost[index],
+            found.proved[index],
         )  # fmt: skip
-    axis.text(
-        (width + 0.5) / (width + 1), -0.13, f"= {value}", transform=axis.transAxes,
-        ha="center", va="center", fontsize=8,
-    )  # fmt: skip
+        return Examples(self.theory, self.batch.pick(index), self.logits[index], answer)
 
+    def telling(self, count: int) -> "Examples":
+        """Rows worth a look: some that were repaired, some that went wrong, then others."""
+        repaired = self.right & self.overruled.any(-1)
+        plain = self.right & ~repaired
+        shares = ((repaired, -(-count // 3)), (~self.right, -(-count // 6)), (plain, count))
+        first = torch.cat([group.nonzero().flatten()[:most] for group, most in shares])
+        others = torch.ones(len(self), dtype=torch.bool)
+        others[first] = False
+        return self.pick(torch.cat([first, others.nonzero().flatten()])[:count])
 
-def _square(axis: Any, i: int, width: int, colour: str, alpha: float) -> Any:
-    from matplotlib.patches import Rectangle
+    def readings(self, row: int) -> list[Reading]:
+        """What was made of the symbols of a row, in the order of the theory's inputs."""
+        read, taken, truth = (
+            self.theory.decode_inputs(signs[row])
+            for signs in (self.signs, self.answer.inputs, self.batch.symbols)
+        )
+        certain = torch.sigmoid(self.logits[row].abs().float()) * 2 - 1
+        signs = torch.where(self.answer.inputs[row] != 0, self.answer.inputs[row], self.signs[row])
+        bits = [
+            Bit(sign > 0, over, sure)
+            for sign, over, sure in zip(
+                signs.tolist(), self.overruled[row].tolist(), certain.tolist(), strict=True
+            )
+        ]
+        found, start = [], 0
+        for name, width in zip(read, self.theory.input_widths, strict=True):
+            part = tuple(bits[start : start + width])
+            found.append(Reading(name, read[name], taken[name], truth[name], part))
+            start += width
+        return found
 
-    return Rectangle(
-        (i / (width + 1) + 0.01, -0.22), 1 / (width + 1) - 0.02, 0.18, transform=axis.transAxes,
-        facecolor=colour, alpha=alpha, clip_on=False,
-    )  # fmt: skip
+    def answers(self, row: int) -> tuple[str, str]:
+        """The outputs of a row as the solver has them, and as they should be."""
+        found = self.theory.decode(self.answer.outputs[row])
+        wanted = self.theory.decode(self.batch.targets[row] * 2 - 1)
+        text = ", ".join(f"{name} = {value}" for name, value in found.items())
+        truth = ", ".join(str(value) for value in wanted.values())
+        return (text if self.answered[row] else "no answer"), truth
 
-
-def _answer(axis: Any, result: Any, wanted: Any, repaired: bool) -> None:
-    axis.axis("off")
-    colour = _RIGHT if result == wanted else _WRONG
-    axis.text(0.08, 0.55, f"→ {result}", fontsize=17, color=colour, transform=axis.transAxes)
-    notes = [] if result == wanted else [f"truth {wanted}"]
-    notes += ["repaired"] if repaired else []
-    axis.text(0.1, 0.28, ", ".join(notes), fontsize=8, color=colour, transform=axis.transAxes)
+    def notes(self, row: int) -> list[str]:
+        """What to say of a row beside its answer."""
+        wrong = [] if self.right[row] else [f"truth: {self.answers(row)[1]}"]
+        return wrong + (["repaired"] if self.overruled[row].any() else [])

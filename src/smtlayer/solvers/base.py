@@ -19,15 +19,18 @@ observed (its sign is not 0) and ignored elsewhere.
 6. *Repeatable.* The same batch gets the same status and cost again; the same model too from a
    solver that is `deterministic`.
 7. *UNKNOWN is honest.* A row that ran out of time is UNKNOWN and zero, never UNSAT.
+8. *Posterior.* A solver that is `Listed` gives the exact mean of all models with the wanted
+   outputs, weighed by their inputs' probabilities, and draws models by the same weights.
 
 `smtlayer.testing.SolverConformance` checks them for any backend.
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, runtime_checkable
 
 from torch import Tensor
 
+from smtlayer.solvers.posterior import Posterior
 from smtlayer.solvers.results import Core, Solution, Status
 from smtlayer.theory import Theory
 
@@ -53,8 +56,8 @@ class Solver(Protocol):
 
     @property
     def capturable(self) -> bool:
-        """Whether `solve` and `core` launch the same kernels whatever the values, so that a CUDA
-        graph can hold them; such a solver never answers UNKNOWN.
+        """Whether `solve` and `core`, and all that `Listed` adds, launch the same kernels whatever
+        the values, so that a CUDA graph can hold them; such a solver never answers UNKNOWN.
         """
 
     @property
@@ -69,6 +72,24 @@ class Solver(Protocol):
 
     def core(self, inputs: Tensor, weights: Tensor, outputs: Tensor) -> Core:
         """A minimal set of inputs that contradicts the wanted outputs."""
+
+
+@runtime_checkable
+class Listed(Protocol):
+    """What a solver that has the list of all models can do besides: weigh them all.
+
+    Logits are log-odds, (B, n) float: an input is true with the probability sigmoid(logit). A logit
+    of 0 says nothing about its input.
+    """
+
+    def sample(self, logits: Tensor, outputs: Tensor) -> Solution:
+        """A model with the wanted outputs, drawn by its inputs' probabilities.
+
+        By the default generator of the logits' device.
+        """
+
+    def marginal(self, logits: Tensor, outputs: Tensor) -> Posterior:
+        """The mean of the models with the wanted outputs, weighed by the same probabilities."""
 
 
 class Backend(Protocol):

@@ -129,8 +129,10 @@ class SatRow:
         for i, weight in exact.items():
             literal = self._inputs[i] * inputs[i]
             soft[literal] = soft.get(literal, 0) + weight  # columns that agree share a literal
+        wanted = signed(self._outputs, outputs)
+        _, implied = self._solver.propagate(wanted) if wanted else (True, ())
         with self._forgetting():
-            return self._row(cheapest_repair(self, signed(self._outputs, outputs), soft))
+            return self._row(cheapest_repair(self, wanted, soft, implied))
 
     def core(
         self, inputs: Signs, weights: Sequence[float], outputs: Signs

@@ -24,6 +24,7 @@ from smtlayer.errors import TooManyModelsError
 from smtlayer.solvers.base import Solver, check_positive
 from smtlayer.solvers.exact import first_minimum
 from smtlayer.solvers.models import Models, list_models
+from smtlayer.solvers.posterior import Posterior, draw_model, mean_inputs, overruled
 from smtlayer.solvers.results import Core, Solution, Status
 from smtlayer.theory import Theory
 
@@ -173,6 +174,30 @@ class TableSolver:
         return Core(
             torch.cat([part.status for part in parts]), torch.cat([part.inputs for part in parts])
         )
+
+    def sample(self, logits: Tensor, outputs: Tensor) -> Solution:
+        """A model with the wanted outputs, drawn by its inputs' probabilities."""
+        table = self._on(logits.device)
+        index = torch.empty(len(logits), dtype=torch.int64, device=logits.device)
+        cost = torch.empty(len(logits), dtype=torch.float64, device=logits.device)
+        for rows in self._chunks(len(logits)):
+            costs = overruled(logits[rows], table.disagrees)  # (b, K)
+            index[rows] = draw_model(costs, _agrees(outputs[rows], table.output_signs))
+            padded = torch.nn.functional.pad(costs, (0, 1))  # of 'no model', which has no cost
+            cost[rows] = padded.gather(-1, index[rows, None]).squeeze(-1)
+        return self._solution(table, index, cost)
+
+    def marginal(self, logits: Tensor, outputs: Tensor) -> Posterior:
+        """The mean of the models with the wanted outputs, weighed by the same probabilities."""
+        table = self._on(logits.device)
+        status = torch.empty(len(logits), dtype=torch.int8, device=logits.device)
+        inputs = torch.empty(logits.shape, dtype=torch.float64, device=logits.device)
+        true = table.disagrees[logits.shape[-1] :]  # where asked to be false
+        for rows in self._chunks(len(logits)):
+            allowed = _agrees(outputs[rows], table.output_signs)
+            status[rows] = allowed.any(-1).to(torch.int8)
+            inputs[rows] = mean_inputs(overruled(logits[rows], table.disagrees), allowed, true)
+        return Posterior(status, inputs)
 
     def _core(self, inputs: Tensor, weights: Tensor, outputs: Tensor) -> Core:
         table = self._on(inputs.device)

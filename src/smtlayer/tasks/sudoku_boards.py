@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from pysat.solvers import Minisat22
 
 from smtlayer.solvers.cnf import to_cnf
-from smtlayer.tasks.visual_sudoku import sudoku_theory
+from smtlayer.tasks.sudoku_rules import sudoku_theory
 
 
 @dataclass(frozen=True, eq=False)

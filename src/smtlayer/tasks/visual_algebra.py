@@ -1,8 +1,27 @@
 """This file holds visual algebra: solve a·x + b = c for x, the numbers being images."""
 
-import z3
+from functools import cached_property
+from typing import Literal, get_args
 
+import torch
+import z3
+from torch import Tensor, nn
+
+from smtlayer.errors import ConfigError, MissingDataError
+from smtlayer.tasks.algebra_symbols import EQUALS, LETTER, PLUS, TIMES, AlgebraSymbols
+from smtlayer.tasks.base import Rows, SplitName
+from smtlayer.tasks.mnist import DigitData, Digits
+from smtlayer.tasks.networks import (
+    DenseHead,
+    DigitAutoencoder,
+    DigitNetwork,
+    OrderedReader,
+    WholeImageNetwork,
+)
 from smtlayer.theory import Theory
+
+Configuration = Literal[1, 2]
+NetworkName = Literal["paper", "ordered"]
 
 
 def algebra_theory() -> Theory:
@@ -18,3 +37,166 @@ def algebra_theory() -> Theory:
         inputs=[a, b, c1, c2],
         outputs=[x],
     )
+
+
+class VisualAlgebra:
+    """Read a handwritten equation a·x + b = c and solve it, x from 1 to 9 being the only label.
+
+    Training shows equations with a = b and odd x; tests draw a, b and x from 1 to 9.
+
+    Args:
+        digits: Images of the digits of a, b and c = 10·c1 + c2.
+        symbols: Images of letters and operators, for configuration 2.
+        configuration: What the network sees: 1 the four digits, each by itself, 2 the equation as
+            one image of eight symbols, `a · x + b ≐ c1 c2`.
+        network: Who reads configuration 2: `"paper"` for the paper's network, `"ordered"` for one
+            that reads symbol by symbol, from left to right.
+
+    Raises:
+        MissingDataError: For configuration 2 without symbols.
+    """
+
+    name = "visual-algebra"
+
+    def __init__(
+        self,
+        digits: DigitData,
+        symbols: AlgebraSymbols | None = None,
+        configuration: Configuration = 1,
+        network: NetworkName = "paper",
+    ) -> None:
+        _check(symbols, configuration, network)
+        self.configuration = configuration
+        self.reader = network
+        self._digits = digits
+        self._symbols = symbols if configuration == 2 else None
+        if self._symbols is not None and self._symbols.validation is None:
+            self._symbols = self._symbols.with_validation(_validation_share(digits))
+        self._images: dict[SplitName, Digits] = {}
+
+    @property
+    def data(self) -> str:
+        """The sources of the images, such as `"mnist"` or `"mnist+emnist-letters(a-m)+hasy"`."""
+        digits = self._digits.source
+        return digits if self._symbols is None else f"{digits}+{self._symbols.source}"
+
+    @property
+    def data_title(self) -> str:
+        """The data for people."""
+        if self._symbols is None:
+            return self._digits.title
+        return f"{self._digits.title}, with EMNIST letters (a to m) and HASY operators"
+
+    @property
+    def picture_title(self) -> str:
+        """What a picture of test rows shows."""
+        return "Visual algebra: bits the network read, and the solver's x"
+
+    @cached_property
+    def theory(self) -> Theory:
+        """The equation, and that its numbers are digits."""
+        return algebra_theory()
+
+    def rows(self, split: SplitName, count: int = 60_000, seed: int = 0, epoch: int = 0) -> Rows:
+        """Random equations: all of them in test, else those with a = b and odd x."""
+        generator = torch.Generator().manual_seed(seed * 1009 + epoch)
+        a, b, x = _problems(split, count, generator)
+        c = a * x + b
+        read = torch.stack([a, b, c // 10, c % 10], dim=-1)  # (N, 4)
+        images = self._split(split)
+        shown = read if self.configuration == 1 else _written(read)
+        return Rows(
+            images.draw(shown, generator),
+            self._targets[x],
+            self._bits[read].flatten(1),
+            (a == b) & (x % 2 == 1),
+            bank=images.images,
+            side_by_side=self.configuration == 2,
+        )
+
+    def network(self) -> nn.Module:
+        """The paper's digit reader, shared by the four digits, or one for the whole image."""
+        if self.configuration == 1:
+            return DigitNetwork()
+        return WholeImageNetwork() if self.reader == "paper" else OrderedReader()
+
+    def head(self) -> nn.Module:
+        """One hidden layer of 512."""
+        return DenseHead(self.theory.n_inputs, self.theory.n_outputs)
+
+    def autoencoder(self, network: nn.Module) -> nn.Module:
+        """Rebuilds the images of digits from what the network makes of them."""
+        if self.configuration == 2:
+            raise ConfigError(
+                "visual-algebra: only configuration 1, which sees single digits, pre-trains as an "
+                "auto-encoder. Got configuration 2; pre-train with the dense head instead."
+            )
+        return DigitAutoencoder(network)
+
+    def _split(self, split: SplitName) -> Digits:
+        """The images of a split: digits, and for configuration 2 symbols as well."""
+        if split not in self._images:
+            images = self._digits.split(split)
+            symbols = None if self._symbols is None else self._symbols.split(split)
+            if symbols is not None:  # labels ascend: symbols come after the digits
+                images = Digits(
+                    torch.cat([images.images, symbols.images]),
+                    torch.cat([images.labels, symbols.labels]),
+                )
+            self._images[split] = images
+        return self._images[split]
+
+    @cached_property
+    def _targets(self) -> Tensor:
+        return (self.theory.encode_outputs(x=range(10)) > 0).float()  # (10, 4)
+
+    @cached_property
+    def _bits(self) -> Tensor:
+        return self.theory.encode(a=range(10))[:, :4]  # (10, 4)
+
+
+def _check(symbols: AlgebraSymbols | None, configuration: int, network: str) -> None:
+    if configuration not in get_args(Configuration):
+        raise ConfigError(f"visual-algebra: configuration must be 1 or 2. Got {configuration!r}.")
+    if network not in get_args(NetworkName):
+        raise ConfigError(f"visual-algebra: network must be 'paper' or 'ordered'. Got {network!r}.")
+    if configuration == 1 and network == "ordered":
+        raise ConfigError(
+            "visual-algebra: network 'ordered' reads the whole image, which only configuration 2 "
+            "shows. Got configuration 1; use network 'paper' or configuration 2."
+        )
+    if configuration == 2 and symbols is None:
+        raise MissingDataError(
+            "visual-algebra: configuration 2 needs images of letters and operators, which no "
+            "sample has. Put the files that `smtlayer data` lists for it into the data folder, "
+            "or use configuration 1."
+        )
+
+
+def _problems(
+    split: SplitName, count: int, generator: torch.Generator
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Values of a, b and x: (N,) each."""
+
+    def draw(low: int, high: int) -> Tensor:
+        return torch.randint(low, high + 1, (count,), generator=generator)
+
+    if split == "test":
+        return draw(1, 9), draw(1, 9), draw(1, 9)
+    a = draw(1, 9)
+    return a, a, 2 * draw(0, 4) + 1
+
+
+def _written(read: Tensor) -> Tensor:
+    """The labels of a · x + b ≐ c1 c2, from those of the digits: (N, 4) to (N, 8)."""
+    line = torch.tensor([0, TIMES, LETTER, PLUS, 0, EQUALS, 0, 0]).repeat(len(read), 1)
+    line[:, [0, 4, 6, 7]] = read
+    return line
+
+
+def _validation_share(digits: DigitData) -> float:
+    """Which share of the training images is set apart."""
+    if digits.validation is None:
+        return 0.0
+    apart = len(digits.validation.labels)
+    return apart / (apart + len(digits.train.labels))

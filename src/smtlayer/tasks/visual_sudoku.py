@@ -1,59 +1,145 @@
 """This file holds visual Sudoku: complete a board whose hints are images of digits."""
 
-import math
-from itertools import product
+from functools import cached_property
 
-import z3
-from torch import Tensor
+import torch
+from torch import Tensor, nn
 
+from smtlayer.errors import ConfigError
+from smtlayer.tasks.base import Rows, SplitName
+from smtlayer.tasks.mnist import DigitData
+from smtlayer.tasks.networks import DenseHead, DigitAutoencoder
+from smtlayer.tasks.sudoku_data import SudokuBoards
+from smtlayer.tasks.sudoku_network import HintReader
+from smtlayer.tasks.sudoku_rules import encode_boards as encode_boards
+from smtlayer.tasks.sudoku_rules import known_cells as known_cells
+from smtlayer.tasks.sudoku_rules import sudoku_theory as sudoku_theory
 from smtlayer.theory import Theory
 
 
-def sudoku_theory(box: int = 3) -> Theory:
-    """A board of `box` by `box` boxes: every row, column and box holds each number once.
+class VisualSudoku:
+    """Read the hints of a Sudoku board, images of digits, and complete it.
 
-    Cells are `cell_0_0`, `cell_0_1`, ..., row by row, each both an input and an output: the hints
-    come in, the whole board goes out.
-
-    Args:
-        box: Side of a box: 3 for the usual 9 by 9 board with the numbers 1 to 9.
-    """
-    if box < 2:
-        raise ValueError(f"sudoku_theory: box must be at least 2. Got {box}.")
-    size = box * box
-    places = range(size)
-    bits = size.bit_length()
-    cell = {(r, c): z3.BitVec(f"cell_{r}_{c}", bits) for r, c in product(places, places)}
-    corners = range(0, size, box)
-    inside = list(product(range(box), range(box)))
-
-    numbers = [z3.And(z3.ULE(1, symbol), z3.ULE(symbol, size)) for symbol in cell.values()]
-    rows = [z3.Distinct([cell[r, c] for c in places]) for r in places]
-    columns = [z3.Distinct([cell[r, c] for r in places]) for c in places]
-    boxes = [
-        z3.Distinct([cell[top + r, left + c] for r, c in inside])
-        for top, left in product(corners, corners)
-    ]
-    board = list(cell.values())
-    return Theory([*numbers, *rows, *columns, *boxes], inputs=board, outputs=board)
-
-
-def known_cells(puzzle: Tensor) -> Tensor:
-    """Which columns of the theory are known, for the cells that hold a hint.
+    Every hint is a random image of its digit, which the board keeps in all epochs; test boards
+    have test images. The network sets the hints' columns and the others are free: `known`. The
+    labels are the cells that are not hints: `asked`. What the hints say is never a label.
 
     Args:
-        puzzle: True or a number where there is a hint, False or 0 elsewhere.
-
-    Shape:
-        - puzzle: `(..., 81)`; the answer: `(..., 324)`, bool, one column a bit of a cell. Boards
-          of other sizes likewise.
-
-    Example:
-        >>> import torch
-        >>> puzzle = torch.zeros(16, dtype=torch.int8)
-        >>> puzzle[1] = 4
-        >>> known_cells(puzzle).nonzero().flatten()
-        tensor([3, 4, 5])
+        digits: Images to draw hints from.
+        boards: Boards for training and test.
+        percent: How many of the training boards are used: the first of a fixed random order, so
+            that more percent are the same boards and others.
+        validation: Share of those boards that is set apart for validation, with images that are
+            set apart likewise unless `digits` has some.
     """
-    size = math.isqrt(puzzle.shape[-1])
-    return (puzzle != 0).repeat_interleave(size.bit_length(), dim=-1)
+
+    name = "visual-sudoku"
+
+    def __init__(
+        self,
+        digits: DigitData,
+        boards: SudokuBoards,
+        percent: int = 100,
+        validation: float = 0.0,
+    ) -> None:
+        if not 1 <= percent <= 100:
+            raise ConfigError(f"visual-sudoku: percent must be from 1 to 100. Got {percent}.")
+        if not 0 <= validation < 1:
+            raise ConfigError(
+                f"visual-sudoku: validation must be from 0 to below 1. Got {validation}."
+            )
+        self.percent = percent
+        self.validation = validation
+        self._boards = boards
+        self._digits = (
+            digits if digits.validation is not None else digits.with_validation(validation)
+        )
+        self._banks: dict[str, Tensor] = {}
+
+    @property
+    def data(self) -> str:
+        """Where the images and the boards come from: `"mnist, boards_10k"`."""
+        return f"{self._digits.source}, {self._boards.source}"
+
+    @property
+    def data_title(self) -> str:
+        """The data for people."""
+        return f"{self._boards.title}; {self._digits.title}"
+
+    @property
+    def picture_title(self) -> str:
+        """What a picture of test rows shows."""
+        return "Visual Sudoku: hints the network read, and the solver's board"
+
+    @cached_property
+    def theory(self) -> Theory:
+        """Every row, column and box holds each number once."""
+        return sudoku_theory()
+
+    def rows(self, split: SplitName, count: int, seed: int, epoch: int = 0) -> Rows:
+        """The boards of a split, with images drawn once for a seed, in all epochs.
+
+        Raises:
+            ConfigError: If no boards were set apart for validation.
+        """
+        boards = self._boards.test if split == "test" else self._boards.train
+        chosen = self.chosen(split)[:count]
+        source = self._digits.split(split)
+        puzzles = torch.from_numpy(boards.puzzles).long()
+        # For all boards, so that one has the same images whichever others are chosen.
+        images = source.draw(puzzles, torch.Generator().manual_seed(seed))[chosen]
+        puzzles, solutions = puzzles[chosen], torch.from_numpy(boards.solutions)[chosen]
+        known = known_cells(puzzles)
+        return Rows(
+            torch.where(puzzles > 0, images + 1, 0),
+            (encode_boards(self.theory, solutions) > 0).float(),
+            encode_boards(self.theory, puzzles),
+            torch.full((len(chosen),), split != "test"),
+            known=known,
+            asked=~known,
+            bank=self._bank(split, source.images),
+        )
+
+    def chosen(self, split: SplitName) -> Tensor:
+        """Which boards are in a split: places among the test boards, else the training boards.
+
+        Raises:
+            ConfigError: If no boards were set apart for validation.
+        """
+        if split == "test":
+            return torch.arange(len(self._boards.test.puzzles))
+        count = len(self._boards.train.puzzles)
+        order = torch.randperm(count, generator=torch.Generator().manual_seed(0))
+        shown = order[: round(count * self.percent / 100)]
+        apart = round(len(shown) * self.validation)
+        if split == "validation" and not apart:
+            raise ConfigError(
+                "No boards are set apart for validation: set task.validation to a share of the "
+                "training boards, such as 0.1."
+            )
+        cut = len(shown) - apart
+        return shown[:cut] if split == "train" else shown[cut:]
+
+    def network(self) -> nn.Module:
+        """The paper's digit reader, shared by all cells with a hint."""
+        return HintReader()
+
+    def head(self) -> nn.Module:
+        """One hidden layer of 512."""
+        return DenseHead(self.theory.n_inputs, self.theory.n_outputs)
+
+    def autoencoder(self, network: nn.Module) -> nn.Module:
+        """Rebuilds the images of the hints from what the digit reader makes of them."""
+        if not isinstance(network, HintReader):
+            raise ConfigError(
+                "visual-sudoku: an auto-encoder is made of this task's own network, a HintReader. "
+                f"Got a {type(network).__name__}. Use task.network()."
+            )
+        return DigitAutoencoder(network.reader)
+
+    def _bank(self, split: SplitName, images: Tensor) -> Tensor:
+        """The images after a blank one."""
+        if split not in self._banks:
+            blank = torch.zeros_like(images[:1])
+            self._banks[split] = torch.cat([blank, images])
+        return self._banks[split]

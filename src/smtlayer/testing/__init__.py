@@ -10,6 +10,7 @@ except ImportError as error:  # pragma: no cover
     ) from error
 
 from smtlayer.testing.conformance import LAWS as LAWS
+from smtlayer.testing.conformance import LISTED_LAWS as LISTED_LAWS
 from smtlayer.testing.conformance import Case as Case
 from smtlayer.testing.conformance import SolverConformance as SolverConformance
 from smtlayer.testing.finite import FINITE as FINITE

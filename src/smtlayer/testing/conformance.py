@@ -8,7 +8,9 @@ Inherit, name the backend, run pytest:
 Each law is also a function of a `Case`, for use outside pytest.
 """
 
-from collections.abc import Callable, Mapping
+import math
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -19,10 +21,12 @@ import torch
 from torch import Tensor
 
 from smtlayer.solvers import Backend, Core, Enumerate, Solution, Solver, Status
+from smtlayer.solvers.base import Listed
 from smtlayer.testing.theories import THEORIES, random_theory
 from smtlayer.theory import Theory
 
 _ROWS = 24
+_DRAWS = 400
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,9 +168,57 @@ def honest_unknown(case: Case) -> None:
             assert not _possible(case, row, kept, asked), "UNSAT, though there is a model"
 
 
+def posterior(case: Case) -> None:
+    """Law 8, if `Listed`: the mean is that of all models, and draws are by the same weights."""
+    solver = case.solver
+    if not isinstance(solver, Listed):
+        return
+    logits = torch.where(case.inputs == 0, 0, case.inputs * case.weights)
+    exact = [_posterior(case, row, logits[row].tolist()) for row in range(_ROWS)]
+    status = torch.tensor([bool(weights) for weights in exact]).to(torch.int8)
+    found = solver.marginal(logits, case.outputs)
+    assert torch.equal(found.status, status), "status differs from the list of all models"
+    mean = torch.zeros_like(logits)
+    for row, weights in enumerate(exact):
+        for model, share in weights.items():
+            mean[row] += share * (torch.tensor(model[: logits.shape[-1]]) > 0).double()
+    assert (found.inputs - mean).abs().max() < 1e-9, "the mean differs from that of all models"
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        drawn = solver.sample(logits.repeat(_DRAWS, 1), case.outputs.repeat(_DRAWS, 1))
+    assert torch.equal(drawn.status, status.repeat(_DRAWS)), "a draw of another status"
+    _are_drawn(exact, torch.cat([drawn.inputs, drawn.outputs], dim=-1))
+
+
+def _posterior(case: Case, row: int, logits: list[float]) -> dict[tuple[int, ...], float]:
+    """The probability of each model with the wanted outputs, by the book."""
+    wanted, n = case.outputs[row].tolist(), len(logits)
+    weights = {
+        model: math.prod(1 / (1 + math.exp(-x * z)) for x, z in zip(logits, model[:n], strict=True))
+        for model in case.models
+        if all(a in (0, b) for a, b in zip(wanted, model[n:], strict=True))
+    }
+    return {model: weight / sum(weights.values()) for model, weight in weights.items()}
+
+
+def _are_drawn(exact: Sequence[Mapping[tuple[int, ...], float]], drawn: Tensor) -> None:
+    """Whether the draws, over and over for all rows, come as often as they should."""
+    for row, shares in enumerate(exact):
+        seen = Counter(tuple(model) for model in drawn[row::_ROWS].tolist())
+        if not shares:
+            assert not drawn[row::_ROWS].any(), "a model was drawn where there is none"
+            continue
+        assert seen.keys() <= shares.keys(), "a draw without the wanted outputs, or no model"
+        for model, share in shares.items():
+            spread = math.sqrt(share * (1 - share) / _DRAWS)
+            off = abs(seen[model] / _DRAWS - share)
+            assert off < 5 * spread + 2 / _DRAWS, "a model is drawn too often or too rarely"
+
+
 LAWS: tuple[Callable[[Case], None], ...] = (
     sound, same_status, minimal_core, best_repair, independent_rows, repeatable, honest_unknown,
 )  # fmt: skip
+LISTED_LAWS: tuple[Callable[[Case], None], ...] = (posterior,)
 
 
 class SolverConformance:
@@ -180,14 +232,14 @@ class SolverConformance:
         """A random theory that the backend takes; small, for `Enumerate` must take it too."""
         return random_theory(seed)
 
-    @pytest.mark.parametrize("law", LAWS, ids=lambda law: str(law.__name__))
+    @pytest.mark.parametrize("law", [*LAWS, *LISTED_LAWS], ids=lambda law: str(law.__name__))
     def test_named_theories_obey(self, law: Callable[[Case], None]) -> None:
         """A law on each of the named theories."""
         assert self.theories, "no theories to test on"
         for builder in self.theories.values():
             law(Case.make(self.backend, builder()))
 
-    @pytest.mark.parametrize("law", LAWS, ids=lambda law: str(law.__name__))
+    @pytest.mark.parametrize("law", [*LAWS, *LISTED_LAWS], ids=lambda law: str(law.__name__))
     def test_random_theories_obey(self, law: Callable[[Case], None]) -> None:
         """A law on random theories; the seed of a failure is in the traceback."""
         assert self.seeds, "no seeds to test on"

@@ -169,6 +169,11 @@ class Theory:
         """Number of columns of each input symbol."""
         return tuple(len(e.columns) for e in self._inputs)
 
+    @property
+    def output_widths(self) -> tuple[int, ...]:
+        """Number of columns of each output symbol."""
+        return tuple(len(e.columns) for e in self._outputs)
+
     def encode(self, /, **values: Any) -> Tensor:
         """Input signs for the given values by symbol name; inputs not named are 0, free.
 

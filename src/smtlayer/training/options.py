@@ -1,11 +1,16 @@
-"""This file holds the options of a training run."""
+"""This file holds the options of a run: small frozen groups, each checked when made."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import torch
 
 from smtlayer.errors import ConfigError
+from smtlayer.nn import SMTLayer
+from smtlayer.solvers import Z3, Auto, Backend, Enumerate, Sat, Table
+from smtlayer.theory import Theory
+
+Optimizer = Literal["adam", "sgd"]
 
 
 def check_device(name: str) -> None:
@@ -19,31 +24,103 @@ def check_device(name: str) -> None:
 
 @dataclass(frozen=True)
 class TrainOptions:
-    """How to train: what does not belong to the task or the layer."""
+    """How to train: what belongs neither to the task nor to the layer."""
 
     epochs: int = 5
-    rows: int = 60_000  # drawn anew for each epoch
+    rows: int = 60_000  # in an epoch; tasks with fixed sets have their own number
     batch_size: int = 128
-    optimizer: Literal["adam", "sgd"] = "adam"
+    optimizer: Optimizer = "adam"
     lr: float = 1e-3
     warmup: float = 0.05  # share of the steps over which the learning rate rises
     decay: float = 0.4  # share of the steps at the end over which it falls, as a cosine
-    clip: float = 0.1  # norm that gradients are clipped to
+    clip: float = 0.1  # norm that gradients are clipped to; 0 for no clipping
+    weight_decay: float = 0.0
     test_rows: int = 10_000
-    seed: int = 0
-    device: str = "cpu"
 
     def __post_init__(self) -> None:
-        for name in ("epochs", "rows", "batch_size", "lr", "clip", "test_rows"):
-            if not getattr(self, name) > 0:
-                raise ConfigError(f"{name} must be above 0. Got {getattr(self, name)!r}.")
-        check_device(self.device)
+        _above_zero(self, "epochs", "rows", "batch_size", "lr", "test_rows")
+        _not_below_zero(self, "warmup", "decay", "clip", "weight_decay")
+        _one_of(self, "optimizer", ("adam", "sgd"))
 
-    @property
-    def steps(self) -> int:
-        """Steps in an epoch."""
-        return max(1, self.rows // self.batch_size)
 
-    def as_dict(self) -> dict[str, Any]:
-        """For records."""
-        return asdict(self)
+@dataclass(frozen=True)
+class PretrainOptions:
+    """How the network is trained before the layer comes on top."""
+
+    kind: Literal["none", "dense", "autoencoder"] = "none"
+    epochs: int = 3
+    batch_size: int = 128
+    optimizer: Optimizer = "sgd"
+    lr: float = 1.0
+    warmup: float = 0.05
+    decay: float = 0.4
+    clip: float = 0.1
+    weight_decay: float = 0.0
+
+    def __post_init__(self) -> None:
+        _above_zero(self, "epochs", "batch_size", "lr")
+        _not_below_zero(self, "warmup", "decay", "clip", "weight_decay")
+        _one_of(self, "kind", ("none", "dense", "autoencoder"))
+        _one_of(self, "optimizer", ("adam", "sgd"))
+
+
+@dataclass(frozen=True)
+class LayerOptions:
+    """The layer: rules by name, and who answers."""
+
+    forward: Literal["smt", "maxsmt"] = "smt"
+    inference: Literal["smt", "maxsmt"] = "maxsmt"
+    backward: str = "core"
+    weights: Literal["logit", "softmax"] = "logit"
+    scale: Literal["gradient", "batch"] = "gradient"
+    backend: Literal["auto", "table", "sat", "z3", "enumerate"] = "auto"
+    workers: int = 0  # processes that share the rows of a batch; 0: this one
+
+    def __post_init__(self) -> None:
+        _not_below_zero(self, "workers")
+        _one_of(self, "backend", ("auto", "table", "sat", "z3", "enumerate"))
+
+    def make(self, theory: Theory) -> SMTLayer:
+        """The layer."""
+        return SMTLayer(
+            theory, backend=self._backend(), forward=self.forward, inference=self.inference,
+            backward=self.backward, weights=self.weights, scale=self.scale,
+        )  # fmt: skip
+
+    def _backend(self) -> Backend:
+        if self.backend == "table":
+            return Table()
+        if self.backend == "enumerate":
+            return Enumerate()
+        if self.backend == "auto":
+            return Auto(workers=self.workers)
+        return Sat(workers=self.workers) if self.backend == "sat" else Z3(workers=self.workers)
+
+
+@dataclass(frozen=True)
+class RestartOptions:
+    """Trainings that failed by their training rows are begun again from another seed."""
+
+    most: int = 1  # trainings at most; the one with the best training accuracy is kept
+    enough: float = 0.99  # training accuracy at which no other is begun
+
+    def __post_init__(self) -> None:
+        _above_zero(self, "most")
+
+
+def _above_zero(options: Any, *names: str) -> None:
+    for name in names:
+        if not getattr(options, name) > 0:
+            raise ConfigError(f"{name} must be above 0. Got {getattr(options, name)!r}.")
+
+
+def _not_below_zero(options: Any, *names: str) -> None:
+    for name in names:
+        if not getattr(options, name) >= 0:
+            raise ConfigError(f"{name} must not be below 0. Got {getattr(options, name)!r}.")
+
+
+def _one_of(options: Any, name: str, choices: tuple[str, ...]) -> None:
+    value = getattr(options, name)
+    if value not in choices:
+        raise ConfigError(f"{name} is one of {', '.join(choices)}. Got {value!r}.")

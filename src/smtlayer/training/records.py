@@ -5,7 +5,7 @@ import os
 import platform
 import shutil
 import subprocess
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, fields
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -14,58 +14,90 @@ from typing import Any
 import torch
 
 from smtlayer import __version__
-from smtlayer.training.options import TrainOptions
-from smtlayer.training.trainer import History
+from smtlayer.errors import ConfigError
+from smtlayer.tasks import Task
+from smtlayer.training.config import RunConfig
+from smtlayer.training.trainer import Epoch
 
 _PACKAGES = ("torch", "z3-solver", "python-sat", "numpy")
 
 
 @dataclass(frozen=True)
 class RunRecord:
-    """One run of one or more methods on a task, as JSON holds it."""
+    """One run of one method on a row, as JSON holds it."""
 
-    task: str
+    row: str
+    method: str
+    seed: int
     data: str  # a record from "sample" never goes into a table of results
-    task_options: dict[str, Any]
-    train_options: dict[str, Any]
+    data_title: str
+    split: str  # what was scored: "test", or "validation" while settings are chosen
+    config: dict[str, Any]
     layer: str
-    methods: dict[str, dict[str, Any]]
-    versions: dict[str, str]
-    machine: dict[str, str]
-    commit: str | None
-    written: str
+    epochs: list[dict[str, Any]]
+    scores: dict[str, float]
+    epoch_seconds: float  # mean over the epochs of the phase "train"
+    restarts: list[dict[str, float]] = field(default_factory=list)
+    versions: dict[str, str] = field(default_factory=dict)
+    machine: dict[str, str] = field(default_factory=dict)
+    commit: str | None = None
+    written: str = ""
 
     @classmethod
     def of(
         cls,
+        config: RunConfig,
+        task: Task,
         *,
-        task: str,
-        data: str,
-        task_options: dict[str, Any],
-        options: TrainOptions,
+        split: str,
         layer: str,
-        histories: dict[str, History],
+        epochs: list[Epoch],
+        scores: dict[str, float],
+        restarts: list[dict[str, float]],
     ) -> "RunRecord":
         """A record of what just ran in this process."""
+        seconds = [epoch.seconds for epoch in epochs if epoch.phase == "train"]
         return cls(
-            task=task,
-            data=data,
-            task_options=task_options,
-            train_options=options.as_dict(),
-            layer=layer,
-            methods={name: asdict(history) for name, history in histories.items()},
-            versions={"smtlayer": __version__} | {name: _version(name) for name in _PACKAGES},
-            machine=_machine(options.device),
-            commit=_commit(),
-            written=datetime.now(UTC).isoformat(timespec="seconds"),
-        )
+            config.row, config.method, config.seed, task.data, task.data_title, split,
+            config.as_dict(), layer, [asdict(epoch) for epoch in epochs], scores,
+            sum(seconds) / len(seconds), restarts, **here(config.device),
+        )  # fmt: skip
 
     def write(self, folder: Path) -> Path:
         """Writes `record.json` into a folder."""
-        folder.mkdir(parents=True, exist_ok=True)
-        path = folder / "record.json"
-        path.write_text(json.dumps(asdict(self), indent=2) + "\n", encoding="utf-8")
-        return path
+        return write_json(folder / "record.json", asdict(self))
+
+    @classmethod
+    def read(cls, path: Path) -> "RunRecord":
+        """A record that was written earlier.
+
+        Raises:
+            ConfigError: If the file is not one.
+        """
+        try:
+            data = json.loads(path.read_text(encoding="utf-8"))
+            return cls(**{f.name: data[f.name] for f in fields(cls)})
+        except (ValueError, KeyError, TypeError) as error:
+            raise ConfigError(f"{path} is not the record of a run: {error!r}.") from error
+
+
+def write_json(path: Path, data: dict[str, Any]) -> Path:
+    """Writes plain data to a file, all at once or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(f"{path.name}.part")
+    part.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
+    part.replace(path)
+    return path
+
+
+def here(device: str) -> dict[str, Any]:
+    """Versions, machine, commit and time, as every record holds them."""
+    return {
+        "versions": {"smtlayer": __version__} | {name: _version(name) for name in _PACKAGES},
+        "machine": _machine(device),
+        "commit": _commit(),
+        "written": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
 
 
 def _version(package: str) -> str:

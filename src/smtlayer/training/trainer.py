@@ -1,157 +1,293 @@
-"""This file trains a model on a task: one loop, no knowledge of the task."""
+"""This file trains a network on a task, phase by phase: one loop, no knowledge of the task."""
 
 import math
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from functools import partial
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Literal, cast, final
 
 import torch
 import torch.nn.functional as F
-from torch import nn
+from torch import Tensor, nn
 
-from smtlayer.tasks import Batch, Model, Task
-from smtlayer.training.options import TrainOptions
+from smtlayer.tasks import Batch, Model, Rows, Task
+from smtlayer.training.checkpoints import Checkpoint, interruptible, random_state, set_random_state
+from smtlayer.training.config import RunConfig
+from smtlayer.training.metrics import right_rows
+from smtlayer.training.options import PretrainOptions, TrainOptions
+from smtlayer.training.step import Stepper, solver_counts, solver_layers
 
-_TEST_STREAM = 1_000_003  # apart from the seeds of training, and the same test rows for every seed
+PhaseName = Literal["pretrain", "train"]
+_LOOK = 8  # steps between looks at the loss, each of which makes a GPU wait
 
 
 @dataclass(frozen=True)
 class Epoch:
     """What happened in one epoch."""
 
+    phase: PhaseName
     loss: float
-    accuracy: float  # on the training rows as they were seen
+    accuracy: float  # on the training rows as they were seen; 0 without labels
     seconds: float
-    solver: dict[str, float]  # the layer's statistics; empty without a layer
+    solver: dict[str, float]  # the layer's counts; empty without a layer
+
+
+@dataclass(frozen=True)
+class Event:
+    """Where a training stands, for progress bars."""
+
+    phase: PhaseName
+    done: int  # steps of this phase
+    total: int
+    loss: float
+    accuracy: float
+    solver_share: float  # of the time in this epoch
+
+
+OnStep = Callable[[Event], None]
 
 
 @dataclass
-class History:
-    """The epochs of a run and its scores on the test rows."""
+class _Sums:
+    """What an epoch adds up; on the device, so that adding does not make it wait."""
 
-    epochs: list[Epoch] = field(default_factory=list)
-    scores: dict[str, float] = field(default_factory=dict)
-
-
-# Called after each step with the number of the step and the smoothed loss.
-StepCallback = Callable[[int, float], None]
+    loss: Tensor
+    right: Tensor
+    steps: int = 0
+    seconds: float = 0.0  # before an interruption
 
 
-def train(
-    task: Task,
-    head: nn.Module,
-    options: TrainOptions,
-    on_step: StepCallback = lambda step, loss: None,
-) -> tuple[Model, History]:
-    """Trains a new network under the given head, and scores it.
+@final
+@dataclass
+class Trainer:
+    """Trains a new network under a head: first, if asked, without the layer, then with it.
 
     Args:
-        task: Data and network.
-        head: An `SMTLayer`, or a conventional head.
-        options: How to train.
-        on_step: For progress bars.
+        task: Rows and network.
+        config: How to train.
+        folder: Where the checkpoint is kept, after every epoch and on Ctrl-C; None to keep none.
+            A checkpoint of the same configuration is gone on with, to the same result.
+        on_step: Called after each step.
     """
-    torch.manual_seed(options.seed)
-    model = Model(task.network(), head).to(options.device)
-    optimizer = _optimizer(model, options)
-    schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: _rate(step, options))
-    rows = torch.Generator().manual_seed(options.seed)
-    history = History()
-    for epoch in range(options.epochs):
-        done = epoch * options.steps
-        report = partial(_shifted, on_step, done)
-        history.epochs.append(_epoch(task, model, optimizer, schedule, rows, options, report))
-    history.scores = evaluate(task, model, options)
-    return model, history
+
+    task: Task
+    config: RunConfig
+    folder: Path | None = None
+    on_step: OnStep = lambda event: None
+    epochs: list[Epoch] = field(default_factory=list)
+
+    def run(self) -> Model:
+        """The trained model; `epochs` then tells what happened."""
+        torch.manual_seed(self.config.seed)
+        network = self.task.network().to(self.config.device)
+        checkpoint = None if self.folder is None else Checkpoint(self.folder, self.config)
+        state = None if checkpoint is None else checkpoint.load()
+        self.epochs = [] if state is None else [Epoch(**epoch) for epoch in state["epochs"]]
+        for number, phase in enumerate(self._phases(network)):
+            module = phase.module.to(self.config.device)
+            if state is not None and state["phase"] > number:
+                continue  # its module was made all the same, so that draws stay in step
+            self._run_phase(number, phase, module, checkpoint, state)
+            state = None
+        return cast(Model, module)  # the last phase's
+
+    def in_turns(self, epochs: int) -> Iterator[list[Epoch]]:
+        """Trains without pre-training an epoch at a time, and yields all epochs so far after each.
+
+        After the last it yields once more.
+        """
+        torch.manual_seed(self.config.seed)
+        network = self.task.network().to(self.config.device)
+        *_, phase = self._phases(network)
+        module = phase.module.to(self.config.device)
+        steps = steps_in_epoch(len(self._rows(0)), phase.options.batch_size)
+        stepper = make_stepper(
+            module, replace(phase.options, epochs=epochs), steps, self.config.device
+        )
+        module.train()
+        for epoch in range(epochs):
+            self._epoch(phase, module, stepper, self._zero(), epoch, steps, lambda: False)
+            yield self.epochs
+        yield self.epochs
+
+    def _phases(self, network: nn.Module) -> "Iterator[_Phase]":
+        options = self.config.pretrain
+        if options.kind == "dense":
+            yield _Phase("pretrain", Model(network, self.task.head()), options, labelled=True)
+        elif options.kind == "autoencoder":
+            yield _Phase("pretrain", self.task.autoencoder(network), options, labelled=False)
+        layer = self.config.layer
+        head = self.task.head() if layer is None else layer.make(self.task.theory)
+        yield _Phase("train", Model(network, head), self.config.train, labelled=True)
+
+    def _run_phase(
+        self,
+        number: int,
+        phase: "_Phase",
+        module: nn.Module,
+        checkpoint: Checkpoint | None,
+        state: dict[str, object] | None,
+    ) -> None:
+        steps = steps_in_epoch(len(self._rows(0)), phase.options.batch_size)
+        stepper = make_stepper(module, phase.options, steps, self.config.device)
+        sums = self._zero()
+        if state is not None:
+            module.load_state_dict(state["module"])  # type: ignore[arg-type]
+            stepper.load_state_dict(state["stepper"])  # type: ignore[arg-type]
+            sums = _Sums(**state["sums"])  # type: ignore[arg-type]
+            set_random_state(state["random"])  # type: ignore[arg-type]
+
+        def save() -> None:
+            if checkpoint is not None:
+                checkpoint.save({
+                    "phase": number, "module": module.state_dict(),
+                    "stepper": stepper.state_dict(), "sums": vars(sums),
+                    "random": random_state(self.config.device),
+                    "epochs": [vars(epoch) for epoch in self.epochs],
+                })  # fmt: skip
+
+        module.train()
+        with interruptible() as interrupted:
+            for epoch in range(stepper.done // steps, phase.options.epochs):
+                if self._epoch(phase, module, stepper, sums, epoch, steps, interrupted):
+                    sums = self._zero()
+                save()
+                if interrupted():
+                    raise KeyboardInterrupt
+
+    def _epoch(
+        self,
+        phase: "_Phase",
+        module: nn.Module,
+        stepper: Stepper,
+        sums: _Sums,
+        epoch: int,
+        steps: int,
+        interrupted: Callable[[], bool],
+    ) -> bool:
+        """One epoch, or what is left of it; whether it came to its end."""
+        for layer in solver_layers(module):
+            layer.stats.reset()
+        start = time.perf_counter()
+        number = epoch if phase.name == "train" else -1 - epoch  # other rows in pre-training
+        rows, size = self._rows(number), phase.options.batch_size
+        order = self._order(len(rows), number)
+        view = _View(phase.name, stepper, module, start, self.on_step)
+        for step in range(sums.steps, steps):
+            batch = rows.batch(order[step * size : (step + 1) * size])
+            loss, right = phase.loss(module, batch)
+            stepper(loss)
+            sums.loss += loss.detach()
+            sums.right += right
+            sums.steps += 1
+            view.show(sums)
+            if interrupted() and sums.steps < steps:
+                sums.seconds += time.perf_counter() - start
+                return False
+        count, counts = sums.steps, solver_counts(module)
+        loss_mean, right_mean = sums.loss.item() / count, sums.right.item() / count
+        seconds = sums.seconds + time.perf_counter() - start
+        self.epochs.append(Epoch(phase.name, loss_mean, right_mean, seconds, counts))
+        return True
+
+    def _rows(self, epoch: int) -> Rows:
+        """The training rows of an epoch, on the device."""
+        rows = self.task.rows("train", self.config.train.rows, self.config.seed, epoch)
+        return rows.to(torch.device(self.config.device))
+
+    def _order(self, count: int, epoch: int) -> Tensor:
+        seed = (self.config.seed * 1_000_003 + epoch + 500) % 2**63
+        order = torch.randperm(count, generator=torch.Generator().manual_seed(seed))
+        return order.to(self.config.device)
+
+    def _zero(self) -> _Sums:
+        zero = torch.zeros((), device=self.config.device)
+        return _Sums(zero, zero.clone())
 
 
-def _shifted(on_step: StepCallback, done: int, step: int, loss: float) -> None:
-    on_step(done + step, loss)
+@dataclass(frozen=True)
+class _Phase:
+    name: PhaseName
+    module: nn.Module
+    options: PretrainOptions | TrainOptions
+    labelled: bool
+
+    def loss(self, module: nn.Module, batch: Batch) -> tuple[Tensor, Tensor]:
+        """The loss, and the share of rows that are right."""
+        if not self.labelled:
+            error = module(batch.features)
+            return error, torch.zeros_like(error)
+        _, outputs = module(batch.features, batch.known)
+        right = right_rows(outputs.detach(), batch, all_outputs=False).float().mean()
+        return task_loss(outputs, batch), right
 
 
-def _epoch(
-    task: Task,
-    model: Model,
-    optimizer: torch.optim.Optimizer,
-    schedule: torch.optim.lr_scheduler.LRScheduler,
-    rows: torch.Generator,
-    options: TrainOptions,
-    on_step: StepCallback,
-) -> Epoch:
-    model.train()
-    if model.layer is not None:
-        model.layer.stats.reset()
-    device = torch.device(options.device)
-    start, smoothed = time.perf_counter(), 0.0
-    losses = torch.zeros((), device=device)
-    right = torch.zeros((), device=device)
-    for step in range(options.steps):
-        batch = task.draw("train", options.batch_size, rows).to(device)
-        _, outputs = model(batch.features)
-        loss = F.binary_cross_entropy_with_logits(outputs, batch.targets)
-        optimizer.zero_grad(set_to_none=True)
-        loss.backward()  # type: ignore[no-untyped-call]
-        nn.utils.clip_grad_norm_(model.parameters(), options.clip)
-        optimizer.step()
-        schedule.step()
-        losses += loss.detach()
-        right += _correct(outputs, batch).float().mean()
-        if step % 8 == 0 or step == options.steps - 1:  # looking at a loss makes a GPU wait
-            smoothed = loss.item() if not smoothed else 0.8 * smoothed + 0.2 * loss.item()
-        on_step(step + 1, smoothed)
-    solver = {} if model.layer is None else model.layer.stats.as_dict()
-    count = options.steps
-    seconds = time.perf_counter() - start
-    return Epoch(losses.item() / count, right.item() / count, seconds, solver)
+@dataclass
+class _View:
+    """Tells the progress bar how things stand, without a look at the device at every step."""
+
+    phase: PhaseName
+    stepper: Stepper
+    module: nn.Module
+    start: float
+    on_step: OnStep
+    loss: float = math.nan
+    accuracy: float = 0.0
+    share: float = 0.0
+
+    def show(self, sums: _Sums) -> None:
+        if sums.steps % _LOOK == 0 or self.stepper.done == self.stepper.total:
+            self.loss = sums.loss.item() / sums.steps
+            self.accuracy = sums.right.item() / sums.steps
+            solver = sum(layer.stats.solver_seconds for layer in solver_layers(self.module))
+            self.share = solver / max(1e-9, time.perf_counter() - self.start)
+        done, total = self.stepper.done, self.stepper.total
+        self.on_step(Event(self.phase, done, total, self.loss, self.accuracy, self.share))
 
 
-@torch.no_grad()
-def evaluate(task: Task, model: Model, options: TrainOptions) -> dict[str, float]:
-    """Shares of test rows that are right: all, those of combinations not shown in training, and how
-    often every bit of a row's symbols is read right (with a layer).
-    """
-    model.eval()
-    rows = torch.Generator().manual_seed(_TEST_STREAM)
-    scores: dict[str, list[torch.Tensor]] = {"accuracy": [], "unseen_accuracy": []}
-    for start in range(0, options.test_rows, 500):
-        count = min(500, options.test_rows - start)
-        batch = task.draw("test", count, rows).to(torch.device(options.device))
-        logits, outputs = model(batch.features)
-        right = _correct(outputs, batch)
-        scores["accuracy"].append(right)
-        scores["unseen_accuracy"].append(right[~batch.seen])
-        if model.layer is not None:
-            read = (logits > 0) == (batch.symbols > 0)
-            scores.setdefault("representation", []).append(_by_symbol(task, read))
-    return {name: torch.cat(parts).float().mean().item() for name, parts in scores.items()}
+def task_loss(outputs: Tensor, batch: Batch) -> Tensor:
+    """Binary cross-entropy over the outputs that are asked for."""
+    weight = None if batch.asked is None else batch.asked.to(outputs)
+    return F.binary_cross_entropy_with_logits(outputs, batch.targets.to(outputs), weight)
 
 
-def _correct(outputs: torch.Tensor, batch: Batch) -> torch.Tensor:
-    """Rows whose outputs are all right; a row without a model is wrong."""
-    return ((outputs > 0) == (batch.targets > 0.5)).all(-1) & (outputs != 0).all(-1)
+def steps_in_epoch(rows: int, batch_size: int) -> int:
+    """Full batches only: shapes that stay the same are faster on a GPU."""
+    return max(1, rows // batch_size)
 
 
-def _by_symbol(task: Task, read: torch.Tensor) -> torch.Tensor:
-    parts, start = [], 0
-    for width in task.theory.input_widths:
-        parts.append(read[:, start : start + width].all(-1))
-        start += width
-    return torch.cat(parts)
-
-
-def _optimizer(model: Model, options: TrainOptions) -> torch.optim.Optimizer:
+def make_stepper(
+    module: nn.Module, options: PretrainOptions | TrainOptions, steps: int, device: str
+) -> Stepper:
+    """The optimiser and its schedule."""
+    parameters, total = module.parameters(), steps * options.epochs
+    optimizer: torch.optim.Optimizer
     if options.optimizer == "adam":
-        return torch.optim.Adam(model.parameters(), options.lr)
-    return torch.optim.SGD(model.parameters(), options.lr, momentum=0.9, nesterov=True)
+        optimizer = torch.optim.Adam(
+            parameters, options.lr, weight_decay=options.weight_decay,
+            fused=device.startswith("cuda"),
+        )  # fmt: skip
+    else:
+        optimizer = torch.optim.SGD(
+            parameters, options.lr, momentum=0.9, nesterov=True, weight_decay=options.weight_decay
+        )
+    rate = torch.optim.lr_scheduler.LambdaLR(
+        optimizer, lambda step: learning_rate(step / total, 1 / total, options)
+    )
+    return Stepper(module, optimizer, total=total, clip=options.clip, schedule=rate)
 
 
-def _rate(step: int, options: TrainOptions) -> float:
-    """Warm-up, a plateau, then a cosine down to zero.
+def learning_rate(progress: float, step: float, options: PretrainOptions | TrainOptions) -> float:
+    """Rises over `warmup`, stays, and falls as a cosine over `decay`; both are shares of the steps.
 
     The plateau matters: a symbol that is still misread when the rate falls stays misread.
+
+    Args:
+        progress: Share of the steps that are done.
+        step: Share of one step.
+        options: Hold `warmup` and `decay`.
     """
-    total = options.epochs * options.steps
-    rise, fall = max(1.0, options.warmup * total), max(1.0, options.decay * total)
-    left = (total - step) / fall
-    return min(1.0, (step + 1) / rise) * 0.5 * (1 - math.cos(math.pi * min(1.0, left)))
+    rise, fall = max(step, options.warmup), max(step, options.decay)
+    left = min(1.0, (1 - progress) / fall)
+    return min(1.0, (progress + step) / rise) * 0.5 * (1 - math.cos(math.pi * left))

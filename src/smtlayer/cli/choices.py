@@ -1,0 +1,58 @@
+"""This file reads choices from the command line: lists with commas, patterns, ranges."""
+
+from collections.abc import Sequence
+from difflib import get_close_matches
+from fnmatch import fnmatchcase
+
+from smtlayer.errors import ConfigError
+
+
+def split(text: str | None) -> tuple[str, ...]:
+    """The parts of a list with commas; none of nothing.
+
+    Example:
+        >>> split("mnist-addition-*, liars-puzzle"), split(None)
+        (('mnist-addition-*', 'liars-puzzle'), ())
+    """
+    return tuple(part.strip() for part in (text or "").split(",") if part.strip())
+
+
+def chosen(option: str, patterns: Sequence[str], names: Sequence[str]) -> tuple[str, ...]:
+    """The names that a pattern fits, in their own order; all of them if there is no pattern.
+
+    Example:
+        >>> chosen("--rows", ["sudoku-*"], ["sudoku-10", "algebra", "sudoku-50"])
+        ('sudoku-10', 'sudoku-50')
+
+    Raises:
+        ConfigError: If a pattern fits no name.
+    """
+    for pattern in patterns:
+        if not any(fnmatchcase(name, pattern) for name in names):
+            near = get_close_matches(pattern, names, n=1)
+            hint = f"Did you mean {near[0]!r}?" if near else f"There are {', '.join(names)}."
+            raise ConfigError(f"{option} expects names or patterns. None fits {pattern!r}. {hint}")
+    return tuple(
+        name for name in names if not patterns or any(fnmatchcase(name, p) for p in patterns)
+    )
+
+
+def seeds_of(text: str) -> tuple[int, ...]:
+    """Seeds of a list of numbers and ranges.
+
+    Example:
+        >>> seeds_of("0-2,7")
+        (0, 1, 2, 7)
+
+    Raises:
+        ConfigError: If it is not such a list.
+    """
+    seeds: list[int] = []
+    for part in split(text):
+        first, _, last = part.partition("-")
+        if not first.isdecimal() or (last and not last.isdecimal()) or part.endswith("-"):
+            raise ConfigError(f"--seeds expects numbers or ranges, as 0,1,2 or 0-4. Got {text!r}.")
+        seeds += range(int(first), int(last or first) + 1)
+    if not seeds:
+        raise ConfigError(f"--seeds expects at least one seed, as 0,1,2 or 0-4. Got {text!r}.")
+    return tuple(dict.fromkeys(seeds))

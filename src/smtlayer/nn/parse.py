@@ -1,0 +1,89 @@
+"""This file reads blame rules from text: the same words as in code, and no others."""
+
+import ast
+import difflib
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from smtlayer.nn.compose import Mix, Schedule, mix, schedule
+from smtlayer.nn.posterior import MarginalRule, SampleRule, marginal, sample
+from smtlayer.nn.progress import anneal
+from smtlayer.nn.rules import BlameRule, CoreRule, MaxsmtRule, core, maxsmt
+
+_RULES = {"core": core, "maxsmt": maxsmt, "sample": sample, "marginal": marginal}
+_FUNCTIONS: Mapping[str, Callable[..., Any]] = {
+    "core": CoreRule, "maxsmt": MaxsmtRule, "sample": SampleRule, "marginal": MarginalRule,
+    "mix": mix, "schedule": schedule, "anneal": anneal,
+}  # fmt: skip
+_EXPECTED = "core, maxsmt, sample, marginal, mix(...) or schedule(...)"
+
+
+def parse_rule(text: str) -> BlameRule:
+    """The blame rule that a text describes, in the words of code; reads back what a rule prints.
+
+    Raises:
+        ValueError: If it is no such text. Says what was expected.
+
+    Example:
+        >>> rule = parse_rule("mix((core, 0.25), marginal(temperature=anneal(4, 1, until=0.7)))")
+        >>> rule
+        mix((core, 0.25), marginal(temperature=anneal(4, 1, until=0.7)))
+        >>> parse_rule(str(rule)) == rule
+        True
+    """
+    if not isinstance(text, str):
+        raise TypeError(f"parse_rule expects a text such as 'core'. Got {text!r}.")
+    try:
+        tree = ast.parse(text.strip(), mode="eval")
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        raise ValueError(f"Rule {text!r} cannot be read. Expected {_EXPECTED}.") from error
+    try:
+        rule = _value(tree.body)
+    except (ValueError, TypeError, RecursionError) as error:
+        raise ValueError(f"Rule {text!r}: {error}") from error
+    if isinstance(rule, CoreRule | MaxsmtRule | SampleRule | MarginalRule | Mix | Schedule):
+        return rule
+    raise ValueError(f"Rule {text!r} is no rule. Expected {_EXPECTED}.")
+
+
+def _value(node: ast.expr) -> Any:
+    match node:
+        case ast.Constant(value=int() | float() | str()):
+            return node.value
+        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as number)):
+            return -number
+        case ast.Tuple(elts=parts):
+            return tuple(_value(part) for part in parts)
+        case ast.Name(id=name) if name in _RULES:
+            return _RULES[name]
+        case ast.Name(id=name) if name in _FUNCTIONS:
+            raise ValueError(f"{name} needs its arguments, as in {name}(...).")
+        case ast.Name(id=name):
+            raise ValueError(f"expected {_EXPECTED}. Got {name}.{_nearest(name, _FUNCTIONS)}")
+        case ast.Call(func=ast.Name(id=name), args=given, keywords=options):
+            return _call(name, given, options)
+    raise ValueError(f"expected names, numbers and tuples alone. Got {ast.unparse(node)}.")
+
+
+def _call(name: str, given: list[ast.expr], options: list[ast.keyword]) -> Any:
+    if name not in _FUNCTIONS:
+        raise ValueError(f"expected {_EXPECTED}. Got {name}(...).{_nearest(name, _FUNCTIONS)}")
+    signature = inspect.signature(_FUNCTIONS[name])
+    arguments = [_value(part) for part in given]
+    keywords = {option.arg or "**": _value(option.value) for option in options}
+    for option in keywords:
+        if option not in signature.parameters:
+            nearest = _nearest(option, signature.parameters)
+            takes = ", ".join(signature.parameters) or "no options"
+            raise ValueError(f"{name} takes {takes}. Got {option}.{nearest}")
+    try:
+        signature.bind(*arguments, **keywords)
+    except TypeError as error:
+        raise ValueError(f"{name}(...): {error}.") from error
+    return _FUNCTIONS[name](*arguments, **keywords)
+
+
+def _nearest(name: str, known: Mapping[str, object]) -> str:
+    close = difflib.get_close_matches(name, known, n=1)
+    return f" Did you mean {close[0]}?" if close else ""

@@ -1,0 +1,108 @@
+"""This file holds numbers that depend on how far training has come."""
+
+import math
+from dataclasses import dataclass
+from numbers import Real
+from typing import Literal, TypeVar, final
+
+from torch import Tensor
+
+Shape = Literal["linear", "geometric"]
+_Progress = TypeVar("_Progress", float, Tensor)
+
+
+@final
+@dataclass(frozen=True, slots=True, repr=False)
+class Anneal:
+    """A number that goes from one value to another as training goes on; see `anneal`."""
+
+    start: float
+    end: float
+    until: float = 1.0
+    shape: Shape = "linear"
+
+    def __post_init__(self) -> None:
+        for name in ("start", "end", "until"):
+            object.__setattr__(
+                self, name, _finite(f"anneal expects {name} as", getattr(self, name))
+            )
+        if not 0 < self.until <= 1:
+            raise ValueError(
+                f"anneal expects until above 0 and at most 1, a share of training. "
+                f"Got {self.until:g}."
+            )
+        if self.shape not in ("linear", "geometric"):
+            raise ValueError(f"anneal expects shape 'linear' or 'geometric'. Got {self.shape!r}.")
+        if self.shape == "geometric" and not (self.start > 0 and self.end > 0):
+            raise ValueError(
+                f"anneal expects start and end above 0 for shape='geometric'. "
+                f"Got {short(self.start)} and {short(self.end)}. Use shape='linear'."
+            )
+
+    def at(self, progress: _Progress) -> _Progress:
+        """Its value when training has come this far, from 0 to 1."""
+        done = progress / self.until
+        done = min(done, 1.0) if isinstance(done, float) else done.clamp(max=1.0)
+        if self.shape == "linear":
+            return self.start + (self.end - self.start) * done
+        ratio: _Progress = (self.end / self.start) ** done
+        return self.start * ratio
+
+    def __repr__(self) -> str:
+        until = "" if self.until == 1 else f", until={short(self.until)}"
+        shape = "" if self.shape == "linear" else f", shape={self.shape!r}"
+        return f"anneal({short(self.start)}, {short(self.end)}{until}{shape})"
+
+
+Number = float | Anneal
+
+
+def anneal(start: float, end: float, until: float = 1.0, shape: Shape = "linear") -> Anneal:
+    """A number that goes from `start` to `end` while training goes from 0 to `until`, then stays.
+
+    How far training has come is what `SMTLayer.progress` says.
+
+    Args:
+        start: Its value at first.
+        end: Its value at last.
+        until: The share of training after which it has arrived.
+        shape: `"linear"` by equal steps, `"geometric"` by equal factors.
+
+    Example:
+        >>> temperature = anneal(4, 1, until=0.5)
+        >>> temperature, [temperature.at(progress) for progress in (0.0, 0.25, 0.5, 1.0)]
+        (anneal(4, 1, until=0.5), [4.0, 2.5, 1.0, 1.0])
+        >>> anneal(4, 1, shape="geometric").at(0.5)
+        2.0
+    """
+    return Anneal(start, end, until, shape)
+
+
+def checked_number(who: str, name: str, value: Number, *, zero: bool = False) -> Number:
+    """The number, if it is above 0 throughout, or at least 0 where `zero` allows it."""
+    bound = "at least 0" if zero else "above 0"
+    expected = f"{who} expects {name} {bound},"
+    if not isinstance(value, Anneal):
+        value = _finite(expected, value, " or anneal(...)")
+    low = min(value.start, value.end) if isinstance(value, Anneal) else value
+    if low < 0 or (low == 0 and not zero):
+        raise ValueError(f"{expected} a number or anneal(...). Got {short(value)}.")
+    return value
+
+
+def value_at(number: Number, progress: _Progress) -> float | _Progress:
+    """The number's value when training has come this far."""
+    return number.at(progress) if isinstance(number, Anneal) else number
+
+
+def short(number: Number) -> str:
+    """The shortest text that reads back as the number: `2`, `0.7`, `anneal(4, 1)`."""
+    if isinstance(number, Anneal) or not number.is_integer() or abs(number) > 1e15:
+        return repr(number)
+    return str(int(number))
+
+
+def _finite(expected: str, value: object, besides: str = "") -> float:
+    if isinstance(value, bool) or not isinstance(value, Real) or not math.isfinite(value):
+        raise ValueError(f"{expected} a number{besides}. Got {value!r}.")
+    return float(value)

@@ -1,0 +1,74 @@
+"""This file holds the rules of Sudoku, and how boards are laid out as columns of its theory."""
+
+import math
+from itertools import product
+
+import torch
+import z3
+from torch import Tensor
+
+from smtlayer.theory import Theory
+
+
+def sudoku_theory(box: int = 3) -> Theory:
+    """A board of `box` by `box` boxes: every row, column and box holds each number once.
+
+    Cells are `cell_0_0`, `cell_0_1`, ..., row by row, each both an input and an output: the hints
+    come in, the whole board goes out.
+
+    Args:
+        box: Side of a box: 3 for the usual 9 by 9 board with the numbers 1 to 9.
+    """
+    if box < 2:
+        raise ValueError(f"sudoku_theory: box must be at least 2. Got {box}.")
+    size = box * box
+    places = range(size)
+    bits = size.bit_length()
+    cell = {(r, c): z3.BitVec(f"cell_{r}_{c}", bits) for r, c in product(places, places)}
+    corners = range(0, size, box)
+    inside = list(product(range(box), range(box)))
+
+    numbers = [z3.And(z3.ULE(1, symbol), z3.ULE(symbol, size)) for symbol in cell.values()]
+    rows = [z3.Distinct([cell[r, c] for c in places]) for r in places]
+    columns = [z3.Distinct([cell[r, c] for r in places]) for c in places]
+    boxes = [
+        z3.Distinct([cell[top + r, left + c] for r, c in inside])
+        for top, left in product(corners, corners)
+    ]
+    board = list(cell.values())
+    return Theory([*numbers, *rows, *columns, *boxes], inputs=board, outputs=board)
+
+
+def known_cells(puzzle: Tensor) -> Tensor:
+    """Which columns of the theory are known, for the cells that hold a hint.
+
+    Args:
+        puzzle: True or a number where there is a hint, False or 0 elsewhere.
+
+    Shape:
+        - puzzle: `(..., 81)`; the answer: `(..., 324)`, bool, one column a bit of a cell. Boards
+          of other sizes likewise.
+
+    Example:
+        >>> import torch
+        >>> puzzle = torch.zeros(16, dtype=torch.int8)
+        >>> puzzle[1] = 4
+        >>> known_cells(puzzle).nonzero().flatten()
+        tensor([3, 4, 5])
+    """
+    size = math.isqrt(puzzle.shape[-1])
+    return (puzzle != 0).repeat_interleave(size.bit_length(), dim=-1)
+
+
+def encode_boards(theory: Theory, boards: Tensor) -> Tensor:
+    """Numbers by cell, (B, cells), as signs by column, 0 for a 0.
+
+    Example:
+        >>> import torch
+        >>> boards = torch.tensor([[4, 0, 1] + 13 * [0]])
+        >>> encode_boards(sudoku_theory(2), boards)[0, :9].tolist()
+        [1, -1, -1, 0, 0, 0, -1, -1, 1]
+    """
+    numbers = dict(zip((e.symbol.decl().name() for e in theory._outputs), boards.T, strict=True))
+    signs = theory.encode_outputs(**numbers)
+    return torch.where(known_cells(boards), signs, 0).to(torch.int8)

@@ -1,0 +1,96 @@
+"""This file finds experiments: one TOML file a row of the table, with a section for each method."""
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+from smtlayer.errors import ConfigError
+from smtlayer.training.config import RunConfig, merged, parse_settings
+
+_ROWS = (
+    "mnist-addition-10", "mnist-addition-25", "mnist-addition-50", "mnist-addition-75",
+    "mnist-addition-100", "visual-algebra-1", "visual-algebra-2", "liars-puzzle",
+    "visual-sudoku-10", "visual-sudoku-50", "visual-sudoku-100",
+)  # fmt: skip
+_SHORT = {
+    "mnist-addition": "mnist-addition-10", "visual-algebra": "visual-algebra-1",
+    "visual-sudoku": "visual-sudoku-100",
+}  # fmt: skip
+_SHARED = ("task", "pretrain", "train", "layer", "restarts")
+_PACKAGE = Path(__file__).parents[1]
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A row of the table: what is shared by its methods, and what is each one's own."""
+
+    name: str
+    title: str
+    shared: Mapping[str, Any]
+    sections: Mapping[str, Mapping[str, Any]]
+    sample: Mapping[str, Any]  # on top of both where the data are only a sample
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """Names of the methods, in the file's order."""
+        return tuple(self.sections)
+
+    def config(
+        self,
+        method: str,
+        *,
+        seed: int = 0,
+        device: str = "cpu",
+        settings: Sequence[str] = (),
+        sample: bool = False,
+    ) -> RunConfig:
+        """The configuration of one run: defaults, then the file, then settings such as
+        `"train.lr=1e-3"`.
+        """
+        if method not in self.sections:
+            raise ConfigError(
+                f"{self.name} has the methods {', '.join(self.methods)}. Got {method!r}."
+            )
+        own = merged(self.shared, self.sections[method])
+        data = merged(own, self.sample if sample else {}, parse_settings(settings))
+        if own.get("layer") is False:
+            data["layer"] = False  # a conventional network has no use for a layer's options
+        return RunConfig.of(data, row=self.name, method=method, seed=seed, device=device)
+
+
+def row_names() -> tuple[str, ...]:
+    """The rows of the table, in its order."""
+    return _ROWS
+
+
+def load_experiment(name: str | Path) -> Experiment:
+    """An experiment by its row's name or by the path of a TOML file.
+
+    Raises:
+        ConfigError: If there is none such, or the file is not one.
+    """
+    path = Path(name)
+    if path.suffix != ".toml":
+        path = _folder() / f"{_SHORT.get(str(name), name)}.toml"
+    if not path.is_file():
+        near = get_close_matches(str(name), _ROWS, n=1)
+        hint = f" Did you mean {near[0]!r}?" if near else f" Rows are {', '.join(_ROWS)}."
+        raise ConfigError(f"There is no experiment {str(name)!r}.{hint}")
+    try:
+        data = tomllib.loads(path.read_text(encoding="utf-8"))
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"{path} is not a TOML file: {error}.") from error
+    title, sample = data.pop("title", path.stem), data.pop("sample", {})
+    shared = {key: data.pop(key) for key in _SHARED if key in data}
+    if not data:
+        raise ConfigError(f"{path} has no method: give it a section such as [best.train].")
+    return Experiment(path.stem, title, shared, data, sample)
+
+
+def _folder() -> Path:
+    """Beside the package where it is installed, at the root of a checkout."""
+    installed = _PACKAGE / "experiments"
+    return installed if installed.is_dir() else _PACKAGE.parents[1] / "experiments"

@@ -1,0 +1,268 @@
+"""This file runs many commands as processes, several at once, and starts again where it stopped.
+
+A job is done when its file is there. One that fails does not stop the others. Ctrl-C stops the
+processes that run, and what they had finished is not run again.
+"""
+
+import json
+import os
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import IO
+
+from smtlayer.errors import ConfigError
+
+COMMAND = (sys.executable, "-m", "smtlayer")
+_POLL_S = 0.1
+_PATIENCE_S = 10.0  # for a process to end after Ctrl-C, then again after it was told to end
+_TAIL = 15  # lines of a log that tell why a job failed
+
+
+class State(StrEnum):
+    """How a job ended."""
+
+    DONE = "done"
+    SKIPPED = "skipped"  # was done before
+    FAILED = "failed"
+
+
+@dataclass(frozen=True)
+class Job:
+    """A command, and the JSON file that it leaves when it is done."""
+
+    name: str
+    command: tuple[str, ...]
+    done: Path
+    log: Path
+
+    @property
+    def finished(self) -> bool:
+        """Whether the file is there, whole: a process may have been killed while writing it."""
+        try:
+            json.loads(self.done.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return False
+        return True
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a job ended, and why if it failed."""
+
+    job: Job
+    state: State
+    seconds: float = 0.0
+    reason: str = ""
+    tail: str = ""  # the last lines of its log
+
+    @property
+    def failed(self) -> bool:
+        """Whether there is a reason to look at."""
+        return self.state is State.FAILED
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where a grid stands."""
+
+    total: int
+    running: tuple[Job, ...]
+    outcomes: tuple[Outcome, ...]
+    latest: Outcome | None  # the one that just ended, if one did
+
+    @property
+    def failed(self) -> int:
+        """Jobs that failed."""
+        return sum(outcome.failed for outcome in self.outcomes)
+
+
+@dataclass(frozen=True)
+class _Running:
+    job: Job
+    process: subprocess.Popen[bytes]
+    log: IO[bytes]
+    start: float
+
+
+def train_jobs(
+    methods: Mapping[str, Sequence[str]],
+    seeds: Iterable[int],
+    runs: Path,
+    options: Sequence[str] = (),
+) -> list[Job]:
+    """One training a row, method and seed: first all of one seed, so that a table fills evenly.
+
+    Args:
+        methods: The methods of each row.
+        seeds: Of the runs.
+        runs: A folder for their folders.
+        options: More options of `smtlayer train`, such as `("--device", "cuda")`.
+    """
+    return [
+        _job(runs / row / f"{method}-seed{seed}", "record.json", row,
+             ("--method", method, "--seed", str(seed), *options))
+        for seed in seeds
+        for row, chosen in methods.items()
+        for method in chosen
+    ]  # fmt: skip
+
+
+def timing_jobs(
+    methods: Mapping[str, Sequence[str]], epochs: int, runs: Path, options: Sequence[str] = ()
+) -> list[Job]:
+    """One timing a row and method; conventional epochs are timed beside those of the others."""
+    return [
+        _job(runs / row / f"{method}-timing", f"{method}-timing.json", row,
+             ("--method", "conventional", "--method", method, "--timing", str(epochs), *options))
+        for row, chosen in methods.items()
+        for method in chosen
+        if method != "conventional"
+    ]  # fmt: skip
+
+
+def _job(folder: Path, file: str, row: str, options: Sequence[str]) -> Job:
+    command = (*COMMAND, "train", row, *options, "--out", str(folder))
+    return Job(f"{row}/{folder.name}", command, folder / file, folder / "log.txt")
+
+
+def run_jobs(
+    jobs: Sequence[Job],
+    at_once: int = 1,
+    on_change: Callable[[Progress], None] = lambda progress: None,
+) -> list[Outcome]:
+    """Runs jobs that are not done yet, in their order, and says how each ended.
+
+    Args:
+        jobs: What to run.
+        at_once: Processes at a time. They share the cores, and the device if they use one.
+        on_change: Called whenever a job starts or ends, or is found to be done.
+
+    Raises:
+        ConfigError: If `at_once` is below 1, or two jobs would write the same file.
+        KeyboardInterrupt: After Ctrl-C, when the processes have ended.
+    """
+    _check(jobs, at_once)
+    done = [job for job in jobs if job.finished]
+    waiting = deque(job for job in jobs if job not in done)
+    running: list[_Running] = []
+    outcomes: list[Outcome] = []
+
+    def report(latest: Outcome | None = None) -> None:
+        if latest:
+            outcomes.append(latest)
+        now = tuple(one.job for one in running)
+        on_change(Progress(len(jobs), now, tuple(outcomes), latest))
+
+    try:
+        for job in done:
+            report(Outcome(job, State.SKIPPED))
+        while waiting or running:
+            while waiting and len(running) < at_once:
+                job = waiting.popleft()
+                try:
+                    running.append(_start(job, at_once))
+                    report()
+                except OSError as error:
+                    report(Outcome(job, State.FAILED, reason=f"could not be started: {error}"))
+            for one in [one for one in running if one.process.poll() is not None]:
+                running.remove(one)
+                report(_ended(one))
+            if running:
+                time.sleep(_POLL_S)
+    finally:
+        _stop(running)
+    return outcomes
+
+
+def exit_code(outcomes: Iterable[Outcome]) -> int:
+    """0 if nothing failed, else 1."""
+    return int(any(outcome.failed for outcome in outcomes))
+
+
+def _check(jobs: Sequence[Job], at_once: int) -> None:
+    if at_once < 1:
+        raise ConfigError(f"A grid runs at least 1 job at a time. Got {at_once}.")
+    files: dict[Path, Job] = {}
+    for job in jobs:
+        if files.setdefault(job.done, job) is not job:
+            raise ConfigError(
+                f"Each job of a grid needs a file of its own. {files[job.done].name!r} and "
+                f"{job.name!r} both leave {job.done}: leave one out."
+            )
+
+
+def _start(job: Job, at_once: int) -> _Running:
+    job.log.parent.mkdir(parents=True, exist_ok=True)
+    threads = str(max(1, _cores() // at_once))
+    environment = {"OMP_NUM_THREADS": threads, "PYTHONUNBUFFERED": "1"} | os.environ
+    log = job.log.open("ab")
+    try:
+        log.write(f"$ {shlex.join(job.command)}\n".encode())
+        log.flush()
+        # Apart from the terminal: Ctrl-C reaches this process only, which then stops the others.
+        process = subprocess.Popen(
+            job.command, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT,
+            env=environment, start_new_session=True,
+        )  # fmt: skip
+    except OSError:
+        log.close()
+        raise
+    return _Running(job, process, log, time.monotonic())
+
+
+def _ended(one: _Running) -> Outcome:
+    one.log.close()
+    seconds = time.monotonic() - one.start
+    code = one.process.returncode
+    if code == 0 and one.job.finished:
+        return Outcome(one.job, State.DONE, seconds)
+    if code == 0:
+        reason = f"exited with 0 but left no {one.job.done}"
+    elif code < 0:
+        names = {int(known): known.name for known in signal.Signals}
+        reason = f"killed by {names.get(-code, f'signal {-code}')}"
+    else:
+        reason = f"exit code {code}"
+    return Outcome(one.job, State.FAILED, seconds, reason, _last_lines(one.job.log))
+
+
+def _last_lines(path: Path) -> str:
+    return "\n".join(path.read_text(encoding="utf-8", errors="replace").splitlines()[-_TAIL:])
+
+
+def _stop(running: Sequence[_Running]) -> None:
+    """Asks processes to end as Ctrl-C would, then more firmly; at a second Ctrl-C kills them."""
+    try:
+        for firmness in (signal.SIGINT, signal.SIGTERM):
+            _signal(running, firmness)
+            end = time.monotonic() + _PATIENCE_S
+            while time.monotonic() < end and any(one.process.poll() is None for one in running):
+                time.sleep(_POLL_S)
+    finally:
+        _signal(running, signal.SIGTERM if sys.platform == "win32" else signal.SIGKILL)
+        for one in running:
+            one.process.wait()
+            one.log.close()
+
+
+def _signal(running: Iterable[_Running], which: signal.Signals) -> None:
+    """Signals processes that run, and those that they started."""
+    for process in [one.process for one in running if one.process.poll() is None]:
+        if sys.platform == "win32":
+            process.terminate()
+        else:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, which)
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1

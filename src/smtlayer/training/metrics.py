@@ -1,0 +1,74 @@
+"""This file scores a model on rows of a task."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from smtlayer.tasks import Batch, Model, Rows
+from smtlayer.theory import Theory
+
+_AT_ONCE = 500  # rows
+
+
+@torch.no_grad()
+def evaluate(model: Model, rows: Rows, theory: Theory, device: str) -> dict[str, float]:
+    """Shares of the rows, or of their symbols, that are right.
+
+    - `accuracy`: rows whose outputs are all right. A row without a model is wrong. A conventional
+      network is held only to the outputs that its loss looked at.
+    - `unseen_accuracy`: the same over combinations that training does not show.
+    - `output_symbols`: single outputs that are right, of those that are asked for (cells of a
+      Sudoku that are not hints, for example).
+    - `representation`: with a layer, inputs whose every bit the network itself reads right.
+    - `repaired`: with a layer, rows in which the solver had to overrule the network.
+    """
+    model.eval()
+    place = torch.device(device)
+    here = rows.to(place)
+    parts: dict[str, list[Tensor]] = defaultdict(list)
+    for start in range(0, len(rows), _AT_ONCE):
+        index = torch.arange(start, min(start + _AT_ONCE, len(rows)), device=place)
+        for name, part in _scores(model, here.batch(index), theory).items():
+            parts[name].append(part)
+    joined = {name: torch.cat(some) for name, some in parts.items()}
+    return {name: part.double().mean().item() for name, part in joined.items() if len(part)}
+
+
+def _scores(model: Model, batch: Batch, theory: Theory) -> dict[str, Tensor]:
+    layer = model.layer
+    if layer is None:
+        _, outputs = model(batch.features)
+        answered = right_rows(outputs, batch, all_outputs=False)
+        scores = {}
+    else:
+        logits = model.network(batch.features).float()
+        solution = layer.solve(logits, batch.known)
+        outputs = solution.outputs
+        answered = right_rows(outputs, batch, all_outputs=True)
+        read = ((logits > 0) == (batch.symbols > 0)) | (batch.symbols == 0)
+        whole = _by_symbol(read, theory.input_widths)
+        known = _by_symbol(batch.symbols != 0, theory.input_widths)
+        scores = {"representation": whole[known], "repaired": solution.cost > 0}
+    right = ((outputs > 0) == (batch.targets > 0.5)) & (outputs != 0)
+    asked = torch.ones_like(right) if batch.asked is None else batch.asked
+    symbols = _by_symbol(right, theory.output_widths)[_by_symbol(asked, theory.output_widths)]
+    unseen = answered[~batch.seen]
+    return scores | {
+        "accuracy": answered, "unseen_accuracy": unseen, "output_symbols": symbols,
+    }  # fmt: skip
+
+
+def right_rows(outputs: Tensor, batch: Batch, *, all_outputs: bool) -> Tensor:
+    """Rows whose outputs are all right; zeros are not."""
+    right = ((outputs > 0) == (batch.targets > 0.5)) & (outputs != 0)
+    if batch.asked is not None and not all_outputs:
+        right = right | ~batch.asked
+    return right.all(-1)
+
+
+def _by_symbol(columns: Tensor, widths: Sequence[int]) -> Tensor:
+    """Whether all columns of a symbol are true, symbol by symbol: (B, symbols)."""
+    parts = torch.split(columns, list(widths), dim=-1)
+    return torch.stack([part.all(-1) for part in parts], dim=-1)

@@ -1,0 +1,101 @@
+"""This file does one run from its configuration to its record."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import torch
+
+from smtlayer.tasks import Model, Task
+from smtlayer.training.build import make_task
+from smtlayer.training.config import RunConfig
+from smtlayer.training.metrics import evaluate
+from smtlayer.training.records import RunRecord
+from smtlayer.training.trainer import Epoch, Event, Trainer
+
+_TEST_SEED = 1_000_003  # apart from the seeds of training, and the same test rows for every seed
+_JUDGED_ROWS = 5_000  # training rows by which restarts are compared
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """A finished run."""
+
+    task: Task
+    model: Model
+    record: RunRecord
+
+
+@dataclass(frozen=True, eq=False)
+class _Attempt:
+    model: Model
+    epochs: list[Epoch]
+    seed: int
+    training_accuracy: float
+
+
+def run(
+    config: RunConfig,
+    folder: Path | None = None,
+    *,
+    data_dir: Path | None = None,
+    on_step: Callable[[Event], None] = lambda event: None,
+) -> Run:
+    """Trains, scores and writes down.
+
+    Args:
+        config: All that decides the run.
+        folder: Gets `config.toml`, `record.json`, the trained `model.pt` and the checkpoint. A run
+            that was stopped goes on from it.
+        data_dir: The data folder.
+        on_step: For progress bars.
+    """
+    task = make_task(config.task, data_dir)
+    if folder is not None:
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "config.toml").write_text(config.to_toml(), encoding="utf-8")
+    attempts = _train(task, config, folder, on_step)
+    best = max(attempts, key=lambda attempt: attempt.training_accuracy)
+    split, scores = score(task, config, best.model)
+    record = RunRecord.of(
+        config, task, split=split, layer="" if best.model.layer is None else str(best.model.layer),
+        epochs=best.epochs, scores=scores, restarts=_told(attempts),
+    )  # fmt: skip
+    if folder is not None:
+        torch.save(best.model.state_dict(), folder / "model.pt")
+        record.write(folder)
+    return Run(task, best.model, record)
+
+
+def score(task: Task, config: RunConfig, model: Model) -> tuple[str, dict[str, float]]:
+    """Scores on the test rows; on validation rows, and those alone, if the task sets some apart."""
+    chosen = config.task.get("validation", 0.0) > 0
+    rows = task.rows("validation" if chosen else "test", config.train.test_rows, _TEST_SEED)
+    scores = evaluate(model, rows, task.theory, config.device)
+    return ("validation" if chosen else "test"), scores
+
+
+def _train(
+    task: Task, config: RunConfig, folder: Path | None, on_step: Callable[[Event], None]
+) -> list[_Attempt]:
+    """One training, or several with other seeds while training rows come out wrong."""
+    attempts: list[_Attempt] = []
+    for number in range(config.restarts.most):
+        own = replace(config, seed=config.seed + 1_000 * number)
+        place = folder if folder is None or number == 0 else folder / f"restart-{number}"
+        trainer = Trainer(task, own, place, on_step)
+        model = trainer.run()
+        accuracy = 0.0
+        if config.restarts.most > 1:
+            rows = task.rows("train", _JUDGED_ROWS, own.seed)
+            accuracy = evaluate(model, rows, task.theory, config.device)["accuracy"]
+        attempts.append(_Attempt(model, trainer.epochs, own.seed, accuracy))
+        if accuracy >= config.restarts.enough:
+            break
+    return attempts
+
+
+def _told(attempts: list[_Attempt]) -> list[dict[str, float]]:
+    if len(attempts) == 1:
+        return []
+    return [{"seed": a.seed, "training_accuracy": a.training_accuracy} for a in attempts]

@@ -1,0 +1,313 @@
+import json
+import runpy
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from made_records import keep, record, timing
+from smtlayer.errors import ConfigError, MissingDataError
+from smtlayer.reports.layout import DASH, TIMES, tables
+from smtlayer.reports.render import html, latex, markdown, terminal, terminal_width
+from smtlayer.reports.results_plot import _position, draw_table
+from smtlayer.reports.table import (
+    holds_records,
+    left_out,
+    read_results,
+    results_json,
+    results_of,
+)
+
+ROOT = Path(__file__).parents[2]
+KEYS = [
+    "row", "method", "seeds", "accuracy", "mean", "sd", "representation", "epoch_seconds",
+    "epoch_ratio", "data", "device",
+]  # fmt: skip
+
+
+def made():
+    """Two rows, three methods and one of a row's own."""
+    records = [record(method="conventional", seed=s, accuracy=0.1) for s in range(3)]
+    records += [record(method="paper", seed=s, accuracy=0.97) for s in range(3)]
+    records += [record(seed=s, accuracy=a) for s, a in enumerate((0.98, 0.99, 0.985))]
+    puzzle = {"row": "liars-puzzle", "data": "sentences"}
+    records += [record(method="as-printed", seed=s, accuracy=0.8, **puzzle) for s in range(3)]
+    records += [record(seed=s, accuracy=1.0, **puzzle) for s in range(2)]
+    return results_of(records, [timing()])
+
+
+def test_a_result_is_mean_and_sample_deviation_over_seeds():
+    (found,) = results_of([record(seed=s, accuracy=a) for s, a in [(1, 0.99), (0, 0.97)]])
+    assert found.seeds == (0, 1)
+    assert found.accuracy == (97.0, 99.0)
+    assert found.mean == pytest.approx(98.0)
+    assert found.sd == pytest.approx(2**0.5)  # divided by n - 1
+    assert found.representation == pytest.approx(99.0)
+    assert found.epochs == (3, 5)
+    assert (found.data, found.device) == ("mnist", "a GPU")
+
+
+def test_one_seed_has_no_deviation_and_no_layer_no_representation():
+    (found,) = results_of([record(method="conventional")])
+    assert found.sd is None
+    assert found.representation is None
+
+
+def test_seconds_are_of_the_runs_unless_a_quiet_process_measured_them():
+    records = [record(seed=0), record(seed=1, epoch_seconds=6.0), record(method="conventional")]
+    conventional, best = results_of(records)
+    assert (best.epoch_seconds, best.epoch_ratio) == (5.0, None)
+    assert conventional.epoch_seconds == 4.0
+    conventional, best = results_of(records, [timing(), timing(row="liars-puzzle", ratio=9)])
+    assert (best.epoch_seconds, best.epoch_ratio) == (3.3, 1.1)
+    assert (conventional.epoch_seconds, conventional.epoch_ratio) == (3.0, None)
+
+
+def test_devices_and_data_that_differ_are_all_named():
+    records = [record(seed=0), record(seed=1, machine={"device": "another"}, data="mnist+hasy")]
+    (found,) = results_of(records, [timing(machine={"device": "a third"})])
+    assert found.device == "a GPU, another, a third"
+    assert found.data == "mnist, mnist+hasy"
+
+
+@pytest.mark.parametrize(
+    "changes", [{"data": "sample"}, {"data": "sample+hasy"}, {"split": "validation"}]
+)
+def test_runs_on_samples_or_validation_rows_never_enter(changes):
+    assert left_out(record(**changes))
+    (found,) = results_of([record(seed=0), record(seed=1, **changes)])
+    assert found.seeds == (0,)
+
+
+def test_results_have_the_papers_order_then_others():
+    names = [
+        ("mnist-addition-25", "conventional"), ("mnist-addition-25", "paper"),
+        ("mnist-addition-25", "best"), ("mnist-addition-25", "a"), ("mnist-addition-100", "best"),
+        ("liars-puzzle", "best"), ("a-row", "best"), ("mine", "best"),
+    ]  # fmt: skip
+    found = results_of([record(row=row, method=method) for row, method in sorted(names)])
+    assert [(result.row, result.method) for result in found] == names
+
+
+def test_two_records_of_one_run_are_an_error():
+    with pytest.raises(ConfigError, match=r"one record a row, method and seed. Got two .* seed 0"):
+        results_of([record(), record(accuracy=0.5)])
+
+
+@pytest.mark.parametrize("share", [98.1, float("nan"), -0.1, "0.9", None])
+def test_an_accuracy_that_is_no_share_is_an_error(share):
+    with pytest.raises(ConfigError, match=r"accuracy is a share from 0 to 1. Got"):
+        results_of([record(accuracy=share)])
+
+
+def test_json_has_exactly_the_keys_for_machines():
+    objects = json.loads(results_json(made()))
+    assert [list(one) for one in objects] == [KEYS] * 5
+    best = objects[2]
+    assert best["accuracy"] == [98.0, 99.0, 98.5]
+    assert best["mean"] == pytest.approx(98.5)
+    assert best["epoch_ratio"] == 1.1
+    assert objects[0]["representation"] is None
+
+
+def column(table, title):
+    return [c.title for c in table.columns].index(title)
+
+
+def test_ours_stand_beside_the_papers():
+    accuracy, times = tables(made())
+    titles = [row[0].text for row in accuracy.rows]
+    assert titles == ["MNIST+ 10 %", "Liar's puzzle", "Liar's puzzle, as-printed"]
+    shown = [cell.text for cell in accuracy.rows[0]]
+    assert shown[1:] == ["10.0", "10.0 ± 0.0", "98.1", "97.0 ± 0.0", "98.5 ± 0.5", "10.0", "33.7",
+                         "99.0"]  # fmt: skip
+    assert [cell.text for cell in times.rows[0]] == [
+        "MNIST+ 10 %", "7.1", "3.0", "75.4", "4.0", "3.3", f"10.6 {TIMES}", DASH, f"1.10 {TIMES}",
+        "31.0", "96.3", "3 + 5",
+    ]  # fmt: skip
+
+
+def test_missing_cells_are_an_en_dash():
+    accuracy, _ = tables(made())
+    puzzle = [cell.text for cell in accuracy.rows[1]]
+    assert puzzle[column(accuracy, "Scallop †")] == DASH
+    assert puzzle[column(accuracy, "conventional: ours")] == DASH
+    own = [cell.text for cell in accuracy.rows[2]]
+    assert own[1:5] == [DASH] * 4
+    assert own[5] == "80.0 ± 0.0"
+
+
+def test_the_best_of_a_row_stands_out_and_a_method_of_its_own_does_not():
+    accuracy, times = tables(made())
+    best = [[c.text for c in row if c.best] for row in accuracy.rows]
+    assert best == [["98.5 ± 0.5"], ["100.0 ± 0.0 (2)"], []]
+    assert [[c.text for c in row if c.best] for row in times.rows] == [[f"1.10 {TIMES}"], [], []]
+
+
+def test_equal_as_shown_is_equally_good():
+    accuracy, _ = tables(results_of([record(row="mnist-addition-50", accuracy=0.98604)]))
+    assert [cell.text for cell in accuracy.rows[0] if cell.best] == ["98.6", "98.6"]
+
+
+def test_notes_say_what_is_quoted_and_how_many_seeds():
+    accuracy, times = tables(made())
+    notes = " ".join(accuracy.notes)
+    assert "of 3 seeds, or of as many as stand in brackets" in notes
+    assert "† Quoted from the paper, Table 1" in notes
+    assert "Data: mnist (MNIST+ 10 %); sentences (Liar's puzzle)." in notes
+    assert "Ours: a GPU; the paper's †: NVIDIA RTX 3080." in " ".join(times.notes)
+
+
+def test_markdown():
+    text = markdown(tables(made()))
+    lines = text.splitlines()
+    assert lines[0].startswith("| Test accuracy, per cent | conventional: paper † |")
+    assert lines[2] == (
+        "| MNIST+ 10 % | 10.0 | 10.0 ± 0.0 | 98.1 | 97.0 ± 0.0 | **98.5 ± 0.5** | 10.0 | 33.7 "
+        "| 99.0 |"
+    )
+    widths = {line.count("|") for line in lines if line.startswith("|")}
+    assert widths == {10, 13}
+    assert r"a\|b" in markdown(tables(results_of([record(row="a|b")])))
+
+
+def test_latex_is_whole_and_escaped():
+    text = latex(tables(results_of([record(accuracy=0.985), record(row="R&D_{x}~", data="a#b$c")])))
+    assert text.count(r"\begin{table*}") == text.count(r"\end{table*}") == 2
+    assert text.count(r"\toprule") == text.count(r"\bottomrule") == 2
+    assert r"MNIST+ 10 \% & 10.0 & -- & 98.1 & -- & \textbf{98.5}" in text
+    assert r"R\&D\_\{x\}\textasciitilde{} &" in text
+    assert r"a\#b\$c" in text
+    assert r"SATNet $^\dagger$" in text
+    assert "±" not in text
+    assert "†" not in text
+    body = text.split(r"\midrule")[1].split(r"\bottomrule")[0].strip().splitlines()
+    assert all(line.replace(r"\&", "").count("&") == 8 for line in body)
+
+
+class Structure(HTMLParser):
+    """Tags that are opened and closed, and the cells of rows."""
+
+    def __init__(self):
+        super().__init__()
+        self.open, self.rows = [], []
+
+    def handle_starttag(self, tag, attributes):
+        if tag != "meta":
+            self.open.append(tag)
+        if tag == "tr":
+            self.rows.append(0)
+        if tag in ("td", "th"):
+            self.rows[-1] += int(dict(attributes).get("colspan", 1))
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+
+def test_html_is_whole_escaped_and_needs_nothing_else():
+    text = html(tables([*made(), *results_of([record(row="<R&D>")])]), "A & B")
+    page = Structure()
+    page.feed(text)
+    assert page.open == []
+    assert set(page.rows) == {9, 12}
+    assert '<td class="best">98.5 ± 0.5</td>' in text
+    assert "&lt;R&amp;D&gt;" in text
+    assert "<title>A &amp; B</title>" in text
+    assert "src=" not in text
+    assert "href=" not in text
+
+
+def shown(table, width):
+    from rich.console import Console
+
+    console = Console(width=width, color_system=None)
+    with console.capture() as captured:
+        console.print(terminal(table, width))
+    return captured.get()
+
+
+def test_the_terminal_shows_a_line_a_row_and_leaves_spare_columns_out_where_narrow():
+    accuracy, _ = tables(made())
+    wide = shown(accuracy, terminal_width(accuracy))
+    line = next(line for line in wide.splitlines() if "MNIST+ 10 %" in line)
+    cells = "MNIST+ 10 % 10.0 10.0 ± 0.0 98.1 97.0 ± 0.0 98.5 ± 0.5 10.0 33.7 99.0"
+    assert " ".join(line.split()) == cells
+    assert "Scallop †" in wide
+    narrow = shown(accuracy, terminal_width(accuracy) - 1)
+    assert "Scallop †" not in narrow
+    assert "98.5 ± 0.5" in narrow
+
+
+def test_a_folder_is_read_and_other_files_in_it_are_not(tmp_path):
+    keep(tmp_path, record(), record(seed=1), timing())
+    (tmp_path / "mnist-addition-10" / "seed-0.json").write_text("of an older version")
+    (tmp_path / "mnist-addition-10" / "notes.txt").write_text("hello")
+    found = read_results(tmp_path)
+    assert (len(found.records), len(found.timings)) == (2, 1)
+    assert holds_records(tmp_path)
+    assert not holds_records(tmp_path / "nowhere")
+
+
+def test_a_folder_without_records_says_so(tmp_path):
+    keep(tmp_path, timing())
+    with pytest.raises(MissingDataError, match=r"needs records .* There are none: train with"):
+        read_results(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('{"row": ', r"best-seed0.json is not a record: Expecting value.* run it again"),
+        ('{"row": "mnist-addition-10"}', r"it has no method, seed, data, .* Remove it"),
+        ("[]", r"it has no row, method"),
+        (json.dumps(record(seed=7)), r"should hold .*best, 0 by its name. It holds .*best, 7"),
+        (json.dumps(record(epoch_seconds=float("nan"))), r"a time in it is not a number"),
+    ],
+)
+def test_a_file_that_is_not_the_record_it_is_named_after(tmp_path, text, message):
+    keep(tmp_path, record())
+    (tmp_path / "mnist-addition-10" / "best-seed0.json").write_text(text)
+    with pytest.raises(ConfigError, match=message):
+        read_results(tmp_path)
+
+
+def test_a_timing_in_the_wrong_place_is_an_error(tmp_path):
+    keep(tmp_path, record(), timing())
+    path = tmp_path / "mnist-addition-10" / "best-timing.json"
+    path.rename(path.with_name("paper-timing.json"))
+    with pytest.raises(ConfigError, match="should hold mnist-addition-10, paper by its name"):
+        read_results(tmp_path)
+
+
+def test_the_plot_is_a_picture_of_all_rows(tmp_path):
+    results = [*made(), *results_of([record(row="mine", method="own", accuracy=1.0)])]
+    small = draw_table(results[:1], tmp_path / "new" / "small.png").read_bytes()
+    large = draw_table(results, tmp_path / "large.png").read_bytes()
+    assert small.startswith(b"\x89PNG")
+    height = [int.from_bytes(picture[20:24], "big") for picture in (small, large)]
+    assert height[1] > height[0]
+
+
+def test_the_scale_of_the_plot_rises_and_ends():
+    spots = [_position(accuracy) for accuracy in (0, 50, 98, 99, 99.9, 99.96, 100)]
+    assert spots[0] == 0
+    assert spots == sorted(spots)
+    assert spots[-1] == spots[-2]  # no error at all is drawn as the least
+
+
+def test_the_pages_state_what_the_records_say(tmp_path):
+    marks = runpy.run_path(str(ROOT / "benchmarks" / "tables.py"))
+    for path in (ROOT / "README.md", ROOT / "docs" / "explain" / "results.md"):
+        assert path in marks["PAGES"]
+        page = path.read_text()
+        assert marks["filled"](page) == page, "run: python benchmarks/tables.py --write"
+    assert "<!-- table1 -->\n" in page
+
+
+def test_a_page_is_filled_from_records(tmp_path):
+    marks = runpy.run_path(str(ROOT / "benchmarks" / "tables.py"))
+    keep(tmp_path, record(), record(seed=1), record(seed=2, data="sample"))
+    text = marks["table1"](tmp_path)
+    assert text.startswith("| Test accuracy, per cent |")
+    assert "98.0 ± 0.0" in text
+    assert marks["table1"](tmp_path / "nowhere") == "No records yet."

@@ -1,0 +1,188 @@
+"""Solvers that weigh all models: exact, safe with any logits, and watched by a law that bites."""
+
+import dataclasses
+import math
+
+import pytest
+import torch
+import z3
+
+from helpers import Changed, all_equal
+from smtlayer import Z3, Sat, Status, Table, Theory
+from smtlayer.solvers import table as table_module
+from smtlayer.solvers.base import Listed
+from smtlayer.solvers.posterior import draw_model
+from smtlayer.testing import LISTED_LAWS, Case
+from smtlayer.testing.theories import addition, free_outputs, xor
+
+
+def signs(*rows):
+    return torch.tensor(rows, dtype=torch.int8)
+
+
+def test_a_table_is_listed_and_others_are_not():
+    assert isinstance(Table().compile(xor()), Listed)
+    for backend in (Z3(), Sat()):
+        assert not isinstance(backend.compile(xor()), Listed)
+    assert not isinstance(Changed(Table().compile(xor()), None), Listed)
+
+
+def test_the_mean_of_an_exclusive_or_by_hand():
+    solver = Table().compile(xor())
+    p, q = 1 / (1 + math.exp(-2.0)), 1 / (1 + math.exp(1.0))
+    odd = p * (1 - q) / (p * (1 - q) + (1 - p) * q)
+    even = p * q / (p * q + (1 - p) * (1 - q))
+    logits = torch.tensor([[2.0, -1.0]]).repeat(3, 1)
+    found = solver.marginal(logits, signs([1], [-1], [0]))
+    expected = torch.tensor([[odd, 1 - odd], [even, even], [p, q]], dtype=torch.float64)
+    torch.testing.assert_close(found.inputs, expected, rtol=0, atol=1e-12)
+    assert found.status.tolist() == [Status.SAT] * 3
+
+
+@pytest.mark.parametrize("size", [1e4, 1e30, 1e307])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_logits_of_any_size_are_safe_and_hide_no_small_one(size, dtype):
+    a, b, c, y = z3.Bools("a b c y")
+    solver = Table().compile(Theory([y == z3.Xor(a, b), z3.Or(c, y)], [a, b, c], [y]))
+    size = min(size, torch.finfo(dtype).max / 2)
+    logits = torch.tensor([[size, size / 2, 0.3], [-size, -size, -size]], dtype=dtype)
+    found = solver.marginal(logits, signs([-1], [1]))
+    assert found.inputs[0].tolist() == pytest.approx([1, 1, 1])  # c must hold where y does not
+    assert found.inputs[1].tolist() == pytest.approx([0.5, 0.5, 0])
+    mixed = torch.tensor([[size, -size / 2, 0.3]], dtype=dtype)
+    unsure = solver.marginal(mixed, signs([1])).inputs[0]
+    assert unsure[:2].tolist() == pytest.approx([1, 0])
+    assert unsure[2].item() == pytest.approx(torch.sigmoid(mixed[0, 2].double()).item(), abs=1e-12)
+    drawn = solver.sample(logits.repeat(50, 1), signs([-1], [1]).repeat(50, 1))
+    assert (drawn.status == Status.SAT).all()
+    assert (drawn.inputs[::2] == 1).all()
+    assert torch.equal(drawn.inputs[1::2, 2], signs(*[-1] * 50))
+    assert set(drawn.inputs[1::2, 0].tolist()) == {-1, 1}
+
+
+def test_sums_that_overflow_still_weigh_alike():
+    solver = Table().compile(all_equal(3))
+    logits = torch.full((1, 3), -1.7e308, dtype=torch.float64)
+    assert solver.marginal(logits, signs([1])).inputs.tolist() == [[1.0] * 3]
+    assert solver.sample(logits, signs([1])).inputs.tolist() == [[1] * 3]
+
+
+def test_a_logit_of_zero_says_nothing():
+    solver = Table().compile(all_equal(3))
+    logits = torch.tensor([[0.0, 0.0, 0.0], [0.0, 2.0, 0.0]])
+    found = solver.marginal(logits, signs([0], [0])).inputs
+    assert found[0].tolist() == [0.5] * 3
+    torch.testing.assert_close(found[1], torch.sigmoid(torch.tensor(2.0).double()).expand(3))
+
+
+def test_outputs_that_no_model_has_are_unsat_and_zero():
+    a, y, z = z3.Bools("a y z")
+    solver = Table().compile(Theory([y == a, z], [a], [y, z]))
+    wanted, logits = signs([1, -1], [1, 1]), torch.ones(2, 1)
+    mean, drawn = solver.marginal(logits, wanted), solver.sample(logits, wanted)
+    assert mean.status.tolist() == drawn.status.tolist() == [Status.UNSAT, Status.SAT]
+    assert mean.inputs.tolist() == [[0.0], [1.0]]
+    assert drawn.inputs.tolist() == [[0], [1]]
+    assert drawn.outputs.tolist() == [[0, 0], [1, 1]]
+    assert drawn.cost.tolist() == [math.inf, 0.0]
+
+
+def test_the_cost_of_a_draw_is_what_it_overrules():
+    solver = Table().compile(addition())
+    logits = torch.randn(200, 4, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    drawn = solver.sample(logits, torch.zeros(200, 3, dtype=torch.int8))
+    expected = torch.where(drawn.inputs * logits < 0, logits.abs(), 0).sum(-1)
+    torch.testing.assert_close(drawn.cost, expected)
+    assert expected.any()
+
+
+@pytest.mark.parametrize("rows", [0, 1, 7])
+def test_rows_that_do_not_fit_at_once_are_answered_in_parts(rows, monkeypatch):
+    whole = Table().compile(addition())
+    monkeypatch.setattr(table_module, "_CELLS", 33)  # two rows of 16 models
+    parts = Table().compile(addition())
+    generator = torch.Generator().manual_seed(1)
+    logits = torch.randn(rows, 4, generator=generator)
+    wanted = torch.randint(-1, 2, (rows, 3), generator=generator).to(torch.int8)
+    ours, theirs = parts.marginal(logits, wanted), whole.marginal(logits, wanted)
+    assert torch.equal(ours.status, theirs.status)
+    torch.testing.assert_close(ours.inputs, theirs.inputs)
+    drawn = parts.sample(logits, wanted)
+    assert torch.equal(drawn.status, ours.status)
+    assert (drawn.inputs.shape, drawn.outputs.shape) == ((rows, 4), (rows, 3))
+
+
+def test_a_theory_without_a_model_is_unsat():
+    theory = all_equal(2)
+    theory = Theory([*theory.constraints, theory.inputs[0] != theory.outputs[0]],
+                    theory.inputs, theory.outputs)  # fmt: skip
+    solver = Table().compile(theory)
+    logits, wanted = torch.ones(3, 2), torch.zeros(3, 1, dtype=torch.int8)
+    for answer in (solver.marginal(logits, wanted), solver.sample(logits, wanted)):
+        assert answer.status.tolist() == [Status.UNSAT] * 3
+        assert not answer.inputs.any()
+
+
+def test_draws_repeat_with_the_seed_and_differ_without():
+    solver = Table().compile(addition(3))
+    logits, wanted = torch.zeros(64, 6), torch.zeros(64, 4, dtype=torch.int8)
+    torch.manual_seed(5)
+    first, second = (solver.sample(logits, wanted).inputs for _ in range(2))
+    torch.manual_seed(5)
+    assert torch.equal(solver.sample(logits, wanted).inputs, first)
+    assert not torch.equal(first, second)
+
+
+def test_a_race_is_won_as_often_as_the_weights_say():
+    torch.manual_seed(0)
+    share = torch.tensor([0.5, 0.3, 0.15, 0.04, 0.01, 0.0], dtype=torch.float64)
+    allowed = torch.tensor([True] * 5 + [False])
+    cost = -share.clamp(min=1e-3).log() + 1e5
+    index = draw_model(cost.repeat(20_000, 1), allowed.expand(20_000, 6))
+    seen = index.bincount(minlength=7) / 20_000
+    assert seen[5:].tolist() == [0, 0]
+    chi_square = ((seen[:5] - share[:5]) ** 2 / share[:5]).sum() * 20_000
+    assert chi_square < 18.5  # four degrees of freedom: one in a thousand is above
+
+
+@dataclasses.dataclass(frozen=True)
+class Wrong:
+    """A table that weighs models amiss, in one of several ways."""
+
+    solver: object
+    how: str
+
+    def marginal(self, logits, outputs):
+        found = self.solver.marginal(logits * 2 if self.how == "sharp" else logits, outputs)
+        if self.how == "nearly":
+            return dataclasses.replace(found, inputs=found.inputs + 1e-8)
+        if self.how == "always":
+            return dataclasses.replace(found, status=torch.ones_like(found.status))
+        return found
+
+    def sample(self, logits, outputs):
+        if self.how == "careless":
+            outputs = torch.zeros_like(outputs)
+        if self.how == "flat":
+            logits = torch.zeros_like(logits)
+        return self.solver.sample(logits, outputs)
+
+
+@pytest.mark.parametrize(
+    ("how", "message"),
+    [
+        ("sharp", "the mean differs"),
+        ("nearly", "the mean differs"),
+        ("always", "status differs"),
+        ("careless", "a draw"),
+        ("flat", "too often or too rarely"),
+    ],
+)
+def test_the_law_catches_a_list_that_is_weighed_wrong(how, message):
+    for law in LISTED_LAWS:
+        for theory in (addition(), free_outputs()):
+            law(Case.make(Table(), theory))
+        case = Case.make(Table(), addition())
+        wrong = dataclasses.replace(case, solver=Wrong(case.solver, how))
+        with pytest.raises(AssertionError, match=message):
+            law(wrong)

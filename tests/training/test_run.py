@@ -1,0 +1,146 @@
+import json
+from importlib import import_module
+
+import pytest
+import torch
+import z3
+
+from smtlayer import SMTLayer, Theory, __version__
+from smtlayer.errors import ConfigError
+from smtlayer.tasks import Batch, Model, Rows
+from smtlayer.training import RunRecord, evaluate, run, time_epochs
+from smtlayer.training.metrics import right_rows
+
+
+@pytest.fixture(autouse=True)
+def _bits(monkeypatch, task):
+    module = import_module("smtlayer.training.run")  # the name `run` is a function in the package
+    monkeypatch.setattr(module, "make_task", lambda options, data_dir: task)
+    monkeypatch.setattr("smtlayer.training.timing.make_task", lambda options, data_dir: task)
+
+
+def test_a_run_leaves_configuration_record_and_weights(config, tmp_path):
+    asked = config(seed=7)
+    done = run(asked, tmp_path / "run")
+    held = json.loads((tmp_path / "run" / "record.json").read_text())
+    assert (held["row"], held["method"], held["seed"], held["split"]) == ("bits", "best", 7, "test")
+    assert held["scores"] == done.record.scores
+    assert set(held["scores"]) == {
+        "accuracy", "unseen_accuracy", "output_symbols", "representation", "repaired",
+    }  # fmt: skip
+    assert held["config"]["train"]["epochs"] == 2
+    assert held["epochs"][0]["solver"]["rows"] == 160
+    assert held["epoch_seconds"] == pytest.approx(sum(e["seconds"] for e in held["epochs"]) / 2)
+    assert held["versions"]["torch"] == torch.__version__
+    assert held["versions"]["smtlayer"] == __version__
+    assert set(held["machine"]) == {"system", "python", "device", "threads"}
+    assert (tmp_path / "run" / "config.toml").read_text() == asked.to_toml()
+    kept = torch.load(tmp_path / "run" / "model.pt")
+    assert kept.keys() == done.model.state_dict().keys()
+    assert RunRecord.read(tmp_path / "run" / "record.json") == done.record
+
+
+def test_a_run_learns(config):
+    scores = run(config(train={"epochs": 6})).record.scores
+    assert scores["accuracy"] > 0.97
+    assert scores["representation"] > 0.8  # where the answer is no, one false bit is enough
+
+
+def test_a_file_that_is_no_record_is_told(tmp_path):
+    path = tmp_path / "record.json"
+    path.write_text('{"row": "x"}')
+    with pytest.raises(ConfigError, match="is not the record of a run"):
+        RunRecord.read(path)
+
+
+def test_trainings_that_fail_begin_again_and_the_best_by_training_rows_is_kept(config, monkeypatch):
+    judged = iter([0.3, 0.8, 0.5])
+    module = import_module("smtlayer.training.run")
+    monkeypatch.setattr(module, "evaluate", lambda *a: {"accuracy": next(judged, 0.42)})
+    record = run(config(seed=2, restarts={"most": 3, "enough": 0.9})).record
+    assert [r["seed"] for r in record.restarts] == [2, 1002, 2002]
+    assert [r["training_accuracy"] for r in record.restarts] == [0.3, 0.8, 0.5]
+    assert record.scores == {"accuracy": 0.42}
+
+
+def test_a_training_that_is_good_enough_is_the_last(config):
+    record = run(config(restarts={"most": 5, "enough": 0.01})).record
+    assert record.restarts == []
+
+
+def test_validation_rows_are_scored_alone_when_some_are_set_apart(config, task):
+    asked = []
+
+    def rows(split, count, seed, epoch=0):
+        asked.append(split)
+        return type(task).rows(task, "train", count, seed, epoch)
+
+    task.rows = rows
+    record = run(config(task={"validation": 0.1})).record
+    assert record.split == "validation"
+    assert "test" not in asked
+
+
+def test_timing_takes_turns_and_drops_the_first_epoch(config):
+    configs = {"conventional": config(layer=False), "best": config()}
+    (timing,) = time_epochs(configs, 2)
+    assert (timing.row, timing.method, timing.epochs) == ("bits", "best", 2)
+    assert timing.ratio == pytest.approx(timing.epoch_seconds / timing.conventional_epoch_seconds)
+    assert timing.epoch_seconds > 0
+
+
+def test_a_timing_is_written_with_its_machine(config, tmp_path):
+    (timing,) = time_epochs({"conventional": config(layer=False), "best": config()}, 1)
+    held = json.loads(timing.write(tmp_path, "cpu").read_text())
+    assert held["ratio"] == timing.ratio
+    assert held["machine"]["device"] == "cpu"
+
+
+class Reader(torch.nn.Module):
+    """The features are the logits."""
+
+    def forward(self, features):
+        return features
+
+
+def test_scores_count_rows_combinations_not_shown_and_symbols():
+    a, b, both = z3.Bools("a b both")
+    theory = Theory([both == z3.And(a, b), z3.Or(a, b)], inputs=[a, b], outputs=[both])
+    logits = torch.tensor([[1.0, -1.0], [1.0, 1.0], [-2.0, -1.0], [1.0, -1.0]])
+    targets = torch.tensor([[0.0], [0.0], [0.0], [1.0]])
+    seen = torch.tensor([True, False, True, False])
+    symbols = torch.tensor([[1, -1]] * 4, dtype=torch.int8)
+    rows = Rows(logits, targets, symbols, seen)
+    scores = evaluate(Model(Reader(), SMTLayer(theory)), rows, theory, "cpu")
+    assert scores == {
+        "accuracy": 0.5, "unseen_accuracy": 0.0, "output_symbols": 0.5,
+        "representation": 6 / 8, "repaired": 0.25,
+    }  # fmt: skip
+
+
+def test_inputs_that_are_not_known_and_outputs_not_asked_count_for_nothing():
+    a, b = z3.Bools("a b")
+    theory = Theory(a == b, inputs=[a, b], outputs=[a, b])
+    logits = torch.tensor([[1.0, -9.0]])
+    symbols = torch.tensor([[1, 0]], dtype=torch.int8)
+    known, asked = torch.tensor([[True, False]]), torch.tensor([[False, True]])
+    rows = Rows(logits, torch.ones(1, 2), symbols, torch.tensor([True]), known, asked)
+    scores = evaluate(Model(Reader(), SMTLayer(theory)), rows, theory, "cpu")
+    assert scores["representation"] == 1.0
+    assert scores["repaired"] == 0.0
+    assert scores["output_symbols"] == 1.0
+    assert "unseen_accuracy" not in scores
+
+
+def test_a_row_without_a_model_is_never_right():
+    outputs = torch.tensor([[0.0, 0.0], [-1.0, -1.0]])
+    batch = Batch(outputs, torch.zeros(2, 2), outputs, outputs)
+    assert right_rows(outputs, batch, all_outputs=True).tolist() == [False, True]
+
+
+def test_a_conventional_network_is_held_to_what_was_asked_alone():
+    outputs = torch.tensor([[1.0, 1.0]])
+    targets, asked = torch.tensor([[1.0, 0.0]]), torch.tensor([[True, False]])
+    batch = Batch(outputs, targets, outputs, outputs, asked=asked)
+    assert right_rows(outputs, batch, all_outputs=False).tolist() == [True]
+    assert right_rows(outputs, batch, all_outputs=True).tolist() == [False]
