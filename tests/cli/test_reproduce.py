@@ -1,6 +1,9 @@
 import json
+import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -274,6 +277,18 @@ def test_a_device_that_cannot_be_used_stops_before_anything_runs(trains):
     assert isinstance(answer.exception, ConfigError)
     assert "The device 'foo' cannot be used" in str(answer.exception)
     assert not (tmp_path / "runs").exists()
+
+
+def test_being_told_to_end_is_taken_as_ctrl_c():
+    def ended():
+        with reproduce._ended_by_sigterm():
+            os.kill(os.getpid(), signal.SIGTERM)
+            time.sleep(5)
+
+    before = signal.getsignal(signal.SIGTERM)
+    with pytest.raises(KeyboardInterrupt):
+        ended()
+    assert signal.getsignal(signal.SIGTERM) is before
 
 
 def test_choices():

@@ -71,6 +71,8 @@ def train(
     given = {"train.epochs": epochs, "layer.backend": backend, "layer.forward": forward,
              "layer.backward": backward, "layer.workers": workers, "task.data": data}  # fmt: skip
     settings = [f"{key}={value}" for key, value in given.items() if value is not None] + set_
+    if timing and "conventional" not in method:
+        method = ["conventional", *method]
     configs = [_config(row, name, seed, device, settings, data_dir) for name in method]
     folder = out or Path("runs") / row.name
     console = Console()

@@ -4,6 +4,7 @@ from smtlayer.tasks.algebra_symbols import load_symbols as load_symbols
 from smtlayer.tasks.base import Batch as Batch
 from smtlayer.tasks.base import Model as Model
 from smtlayer.tasks.base import Rows as Rows
+from smtlayer.tasks.base import Scouting as Scouting
 from smtlayer.tasks.base import SplitName as SplitName
 from smtlayer.tasks.base import Task as Task
 from smtlayer.tasks.liars_puzzle import LiarsPuzzle as LiarsPuzzle

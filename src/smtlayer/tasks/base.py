@@ -1,7 +1,7 @@
 """This file says what a task is, and holds the network that carries a layer."""
 
 from dataclasses import dataclass, fields, replace
-from typing import Any, Literal, Protocol, TypeVar
+from typing import Any, Literal, Protocol, TypeVar, runtime_checkable
 
 import torch
 from torch import Tensor, nn
@@ -113,6 +113,14 @@ class Task(Protocol):
         Raises:
             ConfigError: If the task has none.
         """
+
+
+@runtime_checkable
+class Scouting(Protocol):
+    """A task whose network must first find out where to look."""
+
+    def scouts(self, network: nn.Module, layer: SMTLayer) -> nn.Module:
+        """A module from a `Batch` to a loss and an accuracy, which settles where to look."""
 
 
 class Model(nn.Module):

@@ -1,9 +1,5 @@
 """This file holds the networks that the tasks share."""
 
-from itertools import combinations
-from typing import Literal
-
-import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
@@ -76,77 +72,6 @@ class WholeImageNetwork(nn.Module):
         """Logits for the whole image."""
         logits: Tensor = self.layers(images[:, None])
         return logits
-
-
-class OrderedReader(nn.Module):
-    """Reads some symbols of a wide image, from left to right, all with the same digit reader.
-
-    It sees the whole image and is told neither which windows hold digits nor which digit belongs
-    to which slot. What it takes for granted: a symbol fills a window as wide as the image is high,
-    and slots are read in the order of their windows, each from a window of its own. So there are
-    70 ways to place four slots in eight windows; it learns how likely each is, the same for all
-    images, and the logits of a slot are what is expected of its window's.
-
-    Order tells a from b even where training shows only equations in which they are equal.
-
-    Args:
-        windows: How many symbols the image has.
-        slots: How many of them to read.
-        bits: Logits a symbol.
-        mix: Whether windows are averaged as `"logits"` or as `"probabilities"`, which are then
-            turned into logits.
-
-    Shape:
-        - images: $(B, h, windows * h)$ with h of 28.
-        - output: $(B, slots * bits)$ logits.
-
-    Example:
-        >>> reader = OrderedReader(windows=3, slots=2)
-        >>> reader.choices.tolist()
-        [[0, 1], [0, 2], [1, 2]]
-        >>> reader(torch.zeros(5, 28, 84)).shape
-        torch.Size([5, 8])
-    """
-
-    choices: Tensor  # (ways, slots): the windows that the slots are read from
-
-    def __init__(
-        self,
-        windows: int = 8,
-        slots: int = 4,
-        bits: int = 4,
-        mix: Literal["logits", "probabilities"] = "logits",
-    ) -> None:
-        super().__init__()
-        if not 1 <= slots <= windows:
-            raise ConfigError(
-                f"OrderedReader: slots must be from 1 to the {windows} windows. Got {slots}."
-            )
-        if mix not in ("logits", "probabilities"):
-            raise ConfigError(
-                f"OrderedReader: mix must be 'logits' or 'probabilities'. Got {mix!r}."
-            )
-        self.windows, self.slots, self.bits, self.mix = windows, slots, bits, mix
-        self.reader = DigitNetwork(bits)
-        choices = torch.tensor(list(combinations(range(windows), slots)))
-        self.register_buffer("choices", choices, persistent=False)
-        self.choice_logits = nn.Parameter(torch.zeros(len(choices)))
-
-    def placement(self) -> Tensor:
-        """How likely each slot is read from each window: (slots, windows)."""
-        likely = self.choice_logits.softmax(0)  # (ways,)
-        taken = F.one_hot(self.choices, self.windows).to(likely)  # (ways, slots, windows)
-        return torch.einsum("k,ksw->sw", likely, taken)
-
-    def forward(self, images: Tensor) -> Tensor:
-        """Logits for each slot, side by side."""
-        rows, height = images.shape[:2]
-        symbols = images.reshape(rows, height, self.windows, -1).movedim(2, 1)  # (B, w, h, h)
-        read: Tensor = self.reader(symbols).reshape(rows, self.windows, self.bits)
-        if self.mix == "logits":
-            return (self.placement() @ read).flatten(1)
-        # eps also bounds the logits, and keeps their gradient finite
-        return (self.placement() @ read.sigmoid()).logit(eps=1e-6).flatten(1)
 
 
 class DigitAutoencoder(nn.Module):

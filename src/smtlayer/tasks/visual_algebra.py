@@ -8,6 +8,7 @@ import z3
 from torch import Tensor, nn
 
 from smtlayer.errors import ConfigError, MissingDataError
+from smtlayer.nn import SMTLayer
 from smtlayer.tasks.algebra_symbols import EQUALS, LETTER, PLUS, TIMES, AlgebraSymbols
 from smtlayer.tasks.base import Rows, SplitName
 from smtlayer.tasks.mnist import DigitData, Digits
@@ -15,9 +16,9 @@ from smtlayer.tasks.networks import (
     DenseHead,
     DigitAutoencoder,
     DigitNetwork,
-    OrderedReader,
     WholeImageNetwork,
 )
+from smtlayer.tasks.ordered import OrderedReader, Scouts
 from smtlayer.theory import Theory
 
 Configuration = Literal[1, 2]
@@ -132,6 +133,15 @@ class VisualAlgebra:
                 "auto-encoder. Got configuration 2; pre-train with the dense head instead."
             )
         return DigitAutoencoder(network)
+
+    def scouts(self, network: nn.Module, layer: SMTLayer) -> nn.Module:
+        """Finds out where in the whole image the digits are."""
+        if not isinstance(network, OrderedReader):
+            raise ConfigError(
+                "visual-algebra: scouts find places for the network 'ordered' of configuration 2. "
+                f"Got {type(network).__name__}."
+            )
+        return Scouts(network, layer)
 
     def _split(self, split: SplitName) -> Digits:
         """The images of a split: digits, and for configuration 2 symbols as well."""

@@ -47,7 +47,7 @@ class TrainOptions:
 class PretrainOptions:
     """How the network is trained before the layer comes on top."""
 
-    kind: Literal["none", "dense", "autoencoder"] = "none"
+    kind: Literal["none", "dense", "autoencoder", "scouts"] = "none"
     epochs: int = 3
     batch_size: int = 128
     optimizer: Optimizer = "sgd"
@@ -60,7 +60,7 @@ class PretrainOptions:
     def __post_init__(self) -> None:
         _above_zero(self, "epochs", "batch_size", "lr")
         _not_below_zero(self, "warmup", "decay", "clip", "weight_decay")
-        _one_of(self, "kind", ("none", "dense", "autoencoder"))
+        _one_of(self, "kind", ("none", "dense", "autoencoder", "scouts"))
         _one_of(self, "optimizer", ("adam", "sgd"))
 
 
@@ -74,9 +74,11 @@ class LayerOptions:
     weights: Literal["logit", "softmax"] = "logit"
     scale: Literal["gradient", "batch"] = "gradient"
     backend: Literal["auto", "table", "sat", "z3", "enumerate"] = "auto"
+    timeout_ms: int = 10_000  # for one row of a batch; tables answer at once
     workers: int = 0  # processes that share the rows of a batch; 0: this one
 
     def __post_init__(self) -> None:
+        _above_zero(self, "timeout_ms")
         _not_below_zero(self, "workers")
         _one_of(self, "backend", ("auto", "table", "sat", "z3", "enumerate"))
 
@@ -93,8 +95,9 @@ class LayerOptions:
         if self.backend == "enumerate":
             return Enumerate()
         if self.backend == "auto":
-            return Auto(workers=self.workers)
-        return Sat(workers=self.workers) if self.backend == "sat" else Z3(workers=self.workers)
+            return Auto(timeout_ms=self.timeout_ms, workers=self.workers)
+        kind = Sat if self.backend == "sat" else Z3
+        return kind(timeout_ms=self.timeout_ms, workers=self.workers)
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from smtlayer.errors import ConfigError
 from smtlayer.training.build import make_task
 from smtlayer.training.config import RunConfig
 from smtlayer.training.records import here, write_json
@@ -41,6 +42,8 @@ def time_epochs(
         epochs: How many of each to time.
         data_dir: The data folder.
     """
+    if _CONVENTIONAL not in configs:
+        raise ConfigError(f"Timing compares with the method {_CONVENTIONAL!r}: name it too.")
     turns = {}
     for method, config in configs.items():
         task = make_task(config.task, data_dir)

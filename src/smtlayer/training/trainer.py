@@ -11,7 +11,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from smtlayer.tasks import Batch, Model, Rows, Task
+from smtlayer.errors import ConfigError
+from smtlayer.tasks import Batch, Model, Rows, Scouting, Task
 from smtlayer.training.checkpoints import Checkpoint, interruptible, random_state, set_random_state
 from smtlayer.training.config import RunConfig
 from smtlayer.training.metrics import right_rows
@@ -112,14 +113,21 @@ class Trainer:
         yield self.epochs
 
     def _phases(self, network: nn.Module) -> "Iterator[_Phase]":
-        options = self.config.pretrain
+        options, layer = self.config.pretrain, self.config.layer
         if options.kind == "dense":
-            yield _Phase("pretrain", Model(network, self.task.head()), options, labelled=True)
+            yield _Phase("pretrain", Model(network, self.task.head()), options, _labelled)
         elif options.kind == "autoencoder":
-            yield _Phase("pretrain", self.task.autoencoder(network), options, labelled=False)
-        layer = self.config.layer
+            yield _Phase("pretrain", self.task.autoencoder(network), options, _rebuilding)
+        elif options.kind == "scouts":
+            if not isinstance(self.task, Scouting) or layer is None:
+                raise ConfigError(
+                    f"{self.config.row}: pretrain.kind = 'scouts' is for tasks that have scouts, "
+                    f"with a layer. {self.task.name} is not used so."
+                )
+            scouts = self.task.scouts(network, layer.make(self.task.theory))
+            yield _Phase("pretrain", scouts, options, _scouting)
         head = self.task.head() if layer is None else layer.make(self.task.theory)
-        yield _Phase("train", Model(network, head), self.config.train, labelled=True)
+        yield _Phase("train", Model(network, head), self.config.train, _labelled)
 
     def _run_phase(
         self,
@@ -176,7 +184,7 @@ class Trainer:
         view = _View(phase.name, stepper, module, start, self.on_step)
         for step in range(sums.steps, steps):
             batch = rows.batch(order[step * size : (step + 1) * size])
-            loss, right = phase.loss(module, batch)
+            loss, right = phase.look(module, batch)
             stepper(loss)
             sums.loss += loss.detach()
             sums.right += right
@@ -211,16 +219,23 @@ class _Phase:
     name: PhaseName
     module: nn.Module
     options: PretrainOptions | TrainOptions
-    labelled: bool
+    look: Callable[[nn.Module, Batch], tuple[Tensor, Tensor]]  # loss, and share that is right
 
-    def loss(self, module: nn.Module, batch: Batch) -> tuple[Tensor, Tensor]:
-        """The loss, and the share of rows that are right."""
-        if not self.labelled:
-            error = module(batch.features)
-            return error, torch.zeros_like(error)
-        _, outputs = module(batch.features, batch.known)
-        right = right_rows(outputs.detach(), batch, all_outputs=False).float().mean()
-        return task_loss(outputs, batch), right
+
+def _labelled(module: nn.Module, batch: Batch) -> tuple[Tensor, Tensor]:
+    _, outputs = module(batch.features, batch.known)
+    right = right_rows(outputs.detach(), batch, all_outputs=False).float().mean()
+    return task_loss(outputs, batch), right
+
+
+def _rebuilding(module: nn.Module, batch: Batch) -> tuple[Tensor, Tensor]:
+    error = module(batch.features)
+    return error, torch.zeros_like(error)
+
+
+def _scouting(module: nn.Module, batch: Batch) -> tuple[Tensor, Tensor]:
+    loss, right = module(batch)
+    return loss, right
 
 
 @dataclass

@@ -1,0 +1,215 @@
+"""This file holds what the laboratory trains on: rows of symbols, shown or only tested."""
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import partial
+from itertools import accumulate, pairwise
+
+import torch
+from torch import Tensor
+
+from smtlayer.errors import ConfigError, TheoryError, TooManyModelsError
+from smtlayer.solvers.models import list_models
+from smtlayer.tasks.liars_data import draw_split
+from smtlayer.tasks.liars_puzzle import liars_theory
+from smtlayer.tasks.mnist_addition import addition_theory
+from smtlayer.tasks.visual_algebra import algebra_theory
+from smtlayer.theory import Theory
+
+MAX_MODELS = 100_000
+_LIARS_SPLIT = 1  # the task's default
+
+
+@dataclass(frozen=True, eq=False)
+class LabRows:
+    """Rows of symbols with the outputs that follow from them."""
+
+    inputs: Tensor  # (C, n) int8
+    outputs: Tensor  # (C, m) int8
+
+    def __len__(self) -> int:
+        return len(self.inputs)
+
+    def __getitem__(self, index: Tensor) -> "LabRows":
+        return LabRows(self.inputs[index], self.outputs[index])
+
+
+@dataclass(frozen=True, eq=False)
+class LabProblem:
+    """A theory, how its input columns make symbols, and which rows training shows."""
+
+    name: str
+    theory: Theory
+    widths: tuple[int, ...]  # columns of each symbol, in order
+    readers: tuple[int, ...]  # the number of the reader of each symbol
+    shown: LabRows
+    tested: LabRows
+
+
+def problem_of(
+    theory: Theory,
+    *,
+    name: str = "theory",
+    widths: Sequence[int] | None = None,
+    separate: bool = False,
+    shown: float = 1.0,
+    seed: int = 0,
+) -> LabProblem:
+    """A problem of any theory with few models: every model whose inputs decide its outputs.
+
+    Args:
+        theory: The theory.
+        name: What to call it.
+        widths: How many columns make a symbol, symbol by symbol; by default each input of the
+            theory is one.
+        separate: Whether each symbol has a reader of its own. Otherwise symbols share one that have
+            the same width and are both one-hot, or both not.
+        shown: Share of the rows that training shows, drawn at random such that every kind of symbol
+            occurs; the others are tested. With 1, all are shown and tested.
+        seed: Seed of that draw.
+
+    Raises:
+        TooManyModelsError: If the models cannot be listed.
+        TheoryError: If inputs never decide the outputs.
+        ConfigError: If an option cannot be used as given.
+
+    Example:
+        >>> import z3
+        >>> a, b, y = z3.Bools("a b y")
+        >>> problem = problem_of(Theory(y == z3.Xor(a, b), inputs=[a, b], outputs=[y]))
+        >>> problem.readers, len(problem.shown), len(problem.tested)
+        ((0, 0), 4, 4)
+    """
+    if not 0 < shown <= 1:
+        raise ConfigError(f"The laboratory expects shown above 0 and at most 1. Got {shown:g}.")
+    sizes = tuple(theory.input_widths if widths is None else widths)
+    if min(sizes) < 1 or sum(sizes) != theory.n_inputs:
+        raise ConfigError(
+            f"The laboratory expects widths of at least 1 that add up to the theory's "
+            f"{theory.n_inputs} input columns. Got {', '.join(map(str, sizes))}."
+        )
+    alike: Sequence[object] = sizes
+    if widths is None:
+        alike = [(len(e.columns), e.domain is not None) for e in theory._inputs]
+    readers = _readers(range(len(sizes)) if separate else alike)
+    rows = _decided(theory)
+    if shown == 1:
+        return LabProblem(name, theory, sizes, readers, rows, rows)
+    order, needed = _covering_order(rows.inputs, sizes, readers, seed)
+    count = round(shown * len(rows))
+    if not needed <= count < len(rows):
+        raise ConfigError(
+            f"The laboratory expects shown={shown:g} to leave at least one of {len(rows)} rows to "
+            f"test, and to show every kind of symbol, which takes {needed} here. Got {count} rows."
+        )
+    return LabProblem(name, theory, sizes, readers, rows[order[:count]], rows[order[count:]])
+
+
+def task_problem(name: str) -> LabProblem:
+    """The problem of a task: its theory, and the combinations that it shows and tests.
+
+    Example:
+        >>> problem = task_problem("mnist-addition-10")
+        >>> len(problem.shown), len(problem.tested)
+        (10, 100)
+
+    Raises:
+        ConfigError: If there is no such task.
+    """
+    if name not in LAB_TASKS:
+        near = get_close_matches(name, LAB_TASKS, n=1)
+        hint = f" Did you mean {near[0]!r}?" if near else ""
+        raise ConfigError(f"The laboratory has {', '.join(LAB_TASKS)}. Got {name!r}.{hint}")
+    return LAB_TASKS[name](name)
+
+
+def _addition(percent: int, name: str) -> LabProblem:
+    problem = problem_of(addition_theory(), name=name)
+    rows = problem.tested
+    equal = (rows.inputs[:, :4] == rows.inputs[:, 4:]).all(-1)
+    shown = rows[equal] if percent == 10 else rows
+    return LabProblem(name, problem.theory, problem.widths, problem.readers, shown, rows)
+
+
+def _algebra(name: str) -> LabProblem:
+    problem = problem_of(algebra_theory(), name=name)
+    rows = problem.tested
+    equal = (rows.inputs[:, :4] == rows.inputs[:, 4:8]).all(-1)
+    odd = rows.outputs[:, -1] > 0
+    return LabProblem(
+        name, problem.theory, problem.widths, problem.readers, rows[equal & odd], rows
+    )
+
+
+def _liars(as_printed: bool, name: str) -> LabProblem:
+    rows = []
+    for puzzles in draw_split(_LIARS_SPLIT):
+        outputs = (2 * puzzles.targets() - 1).to(torch.int8)
+        both = unique_rows(torch.cat([puzzles.symbols(), outputs], dim=-1))
+        rows.append(LabRows(both[:, :21], both[:, 21:]))
+    theory = liars_theory(as_printed=as_printed)
+    return LabProblem(name, theory, (7, 7, 7), (0, 0, 0), rows[0], rows[1])
+
+
+LAB_TASKS: Mapping[str, Callable[[str], LabProblem]] = {
+    "mnist-addition-10": partial(_addition, 10),
+    "mnist-addition-100": partial(_addition, 100),
+    "visual-algebra": _algebra,
+    "liars-puzzle": partial(_liars, False),
+    "liars-puzzle-as-printed": partial(_liars, True),
+}
+"""Tasks by name; each function takes that name."""
+
+
+def symbols_in(inputs: Tensor, widths: Sequence[int]) -> list[Tensor]:
+    """The columns of each symbol: (C, n) to (C, width) a symbol."""
+    ends = list(accumulate(widths, initial=0))
+    return [inputs[:, start:end] for start, end in pairwise(ends)]
+
+
+def unique_rows(rows: Tensor) -> Tensor:
+    """Each row once, in order."""
+    once: Tensor = rows.unique(dim=0)  # type: ignore[no-untyped-call]
+    return once
+
+
+def _readers(alike: Sequence[object]) -> tuple[int, ...]:
+    """Numbers for things, the same for equal ones."""
+    numbers = {thing: i for i, thing in enumerate(dict.fromkeys(alike))}
+    return tuple(numbers[thing] for thing in alike)
+
+
+def _decided(theory: Theory) -> LabRows:
+    """Models whose inputs leave one choice of outputs."""
+    models = list_models(theory, MAX_MODELS, 60)
+    if not models.complete:
+        raise TooManyModelsError(
+            f"The laboratory lists all models, and this theory {models.reason}. "
+            f"Try a smaller instance of it: fewer or narrower inputs."
+        )
+    times = Counter(map(tuple, models.inputs.tolist()))
+    decided = torch.tensor([times[tuple(row)] == 1 for row in models.inputs.tolist()])
+    if not decided.any():
+        raise TheoryError(
+            "The laboratory needs inputs that decide the outputs, to tell right from wrong. In "
+            "this theory none do: add constraints, or leave out outputs that stay open."
+        )
+    return LabRows(models.inputs[decided], models.outputs[decided])
+
+
+def _covering_order(
+    inputs: Tensor, widths: Sequence[int], readers: Sequence[int], seed: int
+) -> tuple[Tensor, int]:
+    """A random order in which rows that bring a new kind come first, and how many these are."""
+    random = torch.randperm(len(inputs), generator=torch.Generator().manual_seed(seed)).tolist()
+    met: set[tuple[int, tuple[int, ...]]] = set()
+    first: list[int] = []
+    later: list[int] = []
+    parts = [part.tolist() for part in symbols_in(inputs, widths)]
+    for row in random:
+        kinds = {(r, tuple(part[row])) for r, part in zip(readers, parts, strict=True)}
+        (later if kinds <= met else first).append(row)
+        met |= kinds
+    return torch.tensor(first + later), len(first)

@@ -1,0 +1,215 @@
+"""This file holds `smtlayer lab`: which blame rule trains a theory, tried without a network."""
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table as RichTable
+
+from smtlayer.bench.lab import LabOptions, LabResult, LabRun, run_lab
+from smtlayer.bench.lab_problems import LAB_TASKS, LabProblem, problem_of, task_problem
+from smtlayer.cli.choices import split
+from smtlayer.errors import ConfigError
+from smtlayer.nn import BlameRule, parse_rule
+from smtlayer.reports.lab import draw_lab
+from smtlayer.theory import Theory
+
+RULES = (
+    "core",
+    "maxsmt",
+    "mix(core, marginal)",
+    "schedule((0.5, marginal(temperature=anneal(8, 1, until=0.5, shape='geometric'))), "
+    "(1, mix(core, marginal)))",
+)
+_PLATEAUS = 3  # that are shown of a rule
+_DEFAULTS = LabOptions()
+
+
+def lab(
+    theory: str = typer.Argument(
+        metavar="THEORY", help=f"An SMT-LIB 2 file, or a task: {', '.join(LAB_TASKS)}."
+    ),
+    rules: list[str] = typer.Option(
+        list(RULES),
+        show_default=False,
+        help="A blame rule to try; may be given more than once. Without it: core, maxsmt, "
+        "mix(core, marginal), and that mix after a marginal that cools down.",
+    ),
+    inputs: str | None = typer.Option(None, help="Inputs of the file, as a,b."),
+    outputs: str | None = typer.Option(None, help="Outputs of the file, as total."),
+    widths: str | None = typer.Option(
+        None, help="Input columns of each symbol, as 7,7,7. Without it each input is a symbol."
+    ),
+    separate: bool = typer.Option(
+        False, help="A reader for each symbol, rather than one for all that look alike."
+    ),
+    shown: float = typer.Option(
+        1.0, help="Share of the rows of a file that training shows; the others are tested."
+    ),
+    seeds: int = typer.Option(20, help="Random starts for each rule.", min=1),
+    steps: int = typer.Option(_DEFAULTS.steps, help="Steps of training.", min=1),
+    lr: float = typer.Option(_DEFAULTS.lr, help="Learning rate in the first half."),
+    late_lr: float = typer.Option(
+        _DEFAULTS.late_lr, help="Learning rate at the start of the second half."
+    ),
+    noise: float = typer.Option(_DEFAULTS.noise, help="How much two looks at a symbol differ."),
+    plot: Path | None = typer.Option(None, help="Draw every seed to this file."),
+    as_json: bool = typer.Option(False, "--json", help="One JSON object, for machines."),
+) -> None:
+    """Try blame rules on a theory: from how many random starts do symbols get their meaning?
+
+    There is no network and no image: each kind of symbol is a vector of logits with noise. That
+    takes seconds and shows where a rule gets stuck, before hours are spent on training.
+    """
+    parsed = list(dict.fromkeys(_rule(text) for text in rules))
+    options = LabOptions(steps=steps, lr=lr, late_lr=late_lr, noise=noise)
+    if theory in LAB_TASKS:
+        if inputs or outputs or widths or separate or shown != 1:
+            raise ConfigError(
+                f"smtlayer lab takes --inputs, --outputs, --widths, --separate and --shown with a "
+                f"file only. Got them with the task {theory!r}, which has its own."
+            )
+        problem = task_problem(theory)
+    else:
+        problem = _read(theory, inputs, outputs, widths, separate, shown)
+    console = Console(stderr=True)
+    result = _with_bars(console, problem, parsed, seeds, options)
+    if as_json:
+        typer.echo(json.dumps(_as_dict(result)))
+    else:
+        _show(result)
+    if plot is not None:
+        console.print(f"plot  {draw_lab(result, plot)}", highlight=False, soft_wrap=True)
+
+
+def _rule(text: str) -> BlameRule:
+    try:
+        return parse_rule(text)
+    except ValueError as error:
+        raise ConfigError(f"--rules: {error}") from error
+
+
+def _read(
+    name: str,
+    inputs: str | None,
+    outputs: str | None,
+    widths: str | None,
+    separate: bool,
+    shown: float,
+) -> LabProblem:
+    path = Path(name)
+    if not path.is_file():
+        raise ConfigError(
+            f"smtlayer lab expects an SMT-LIB 2 file, or one of {', '.join(LAB_TASKS)}. "
+            f"Got {name!r}, and there is no such file."
+        )
+    if not split(inputs) or not split(outputs):
+        raise ConfigError(
+            f"smtlayer lab needs to know the inputs and outputs of {name}: "
+            f"add --inputs a,b --outputs y with names that it declares."
+        )
+    sizes = split(widths)
+    if not all(size.isdecimal() for size in sizes):
+        raise ConfigError(f"--widths expects whole numbers, as 7,7,7. Got {widths!r}.")
+    try:
+        theory = Theory.from_smtlib(path, split(inputs), split(outputs))
+    except TypeError as error:  # a symbol that is neither Bool nor a bit-vector
+        raise ConfigError(str(error)) from error
+    return problem_of(
+        theory, name=path.stem, widths=[int(size) for size in sizes] or None, separate=separate,
+        shown=shown,
+    )  # fmt: skip
+
+
+def _with_bars(
+    console: Console,
+    problem: LabProblem,
+    rules: list[BlameRule],
+    seeds: int,
+    options: LabOptions,
+) -> LabResult:
+    columns = (
+        TextColumn("{task.description:<30.30}"), BarColumn(bar_width=24), MofNCompleteColumn(),
+        TimeRemainingColumn(),
+    )  # fmt: skip
+    with Progress(*columns, console=console, transient=True) as progress:
+        bars = {str(rule): progress.add_task(str(rule), total=options.steps) for rule in rules}
+        return run_lab(
+            problem, rules, seeds=seeds, options=options,
+            on_step=lambda rule, done: progress.update(bars[rule], completed=done),
+        )  # fmt: skip
+
+
+def _as_dict(result: LabResult) -> dict[str, Any]:
+    runs = [
+        asdict(run)
+        | {name: getattr(run, name) for name in ("grounded", "unnoticed", "renamed", "mean")}
+        for run in result.runs
+    ]
+    as_good = [run.rule for run in result.as_good]
+    return asdict(result) | {"runs": runs, "best": result.best.rule, "as_good": as_good}
+
+
+def _show(result: LabResult) -> None:
+    console = Console()
+    console.print(
+        f"[bold]{result.problem}[/bold]: {result.models} models, {result.kinds} kinds of symbols, "
+        f"{result.shown} rows shown, {result.tested} tested", highlight=False,
+    )  # fmt: skip
+    names = [chr(ord("A") + i) if i < 26 else str(i) for i in range(len(result.runs))]
+    for name, run in zip(names, result.runs, strict=True):
+        console.print(f"{name}  {run.rule}", highlight=False, markup=False)
+    table = RichTable()
+    for heading in ("rule", "grounded", "train", "test", "symbols", "test, seeds", "time"):
+        table.add_column(heading, justify="left" if heading == "rule" else "right")
+    for name, run in zip(names, result.runs, strict=True):
+        table.add_row(
+            name, f"{run.grounded} of {result.seeds}", _mean(run.train), _mean(run.test),
+            _mean(run.symbols), _plateaus(run), f"{run.seconds:.1f} s",
+        )  # fmt: skip
+    console.print(table)
+    console.print(verdict(result), highlight=False, markup=False, width=min(console.width, 100))
+
+
+def verdict(result: LabResult) -> str:
+    """Which rule to take, and how far to trust that."""
+    best, seeds = result.best, result.seeds
+    if not best.grounded:
+        said = "No rule grounds a single seed: change the rule, the rows shown or the theory."
+    elif 2 * best.grounded < seeds:
+        said = f"No rule is to be relied on: the best, {best.rule}, grounds {best.grounded} of "
+        said += f"{seeds} seeds."
+    else:
+        said = f"Take {best.rule}: it grounds {best.grounded} of {seeds} seeds."
+        if result.as_good:
+            others = "; ".join(run.rule for run in result.as_good)
+            said += f" So few seeds cannot tell it from {others}."
+    if best.renamed:
+        said += (
+            f" In {best.renamed} of these, symbols are read otherwise than meant, and the tested "
+            f"rows come out right all the same."
+        )
+    worst = best if best.grounded else max(result.runs, key=lambda run: run.unnoticed)
+    if worst.unnoticed:
+        said += (
+            f" With {worst.rule}, {worst.unnoticed} of {seeds} seeds are right on what training "
+            f"shows and wrong elsewhere, so training accuracy does not tell. Show more rows, or "
+            f"say more in the theory."
+        )
+    elif 0 < best.grounded < seeds:
+        said += " The other seeds show in their training accuracy: start those anew."
+    return said
+
+
+def _mean(scores: tuple[float, ...]) -> str:
+    return f"{100 * sum(scores) / len(scores):.1f} %"
+
+
+def _plateaus(run: LabRun) -> str:
+    most = sorted(run.plateaus, key=lambda plateau: -plateau[1])[:_PLATEAUS]
+    lines = [f"{percent} % x {count}" for percent, count in sorted(most, reverse=True)]
+    return "\n".join(lines + ["..."] * (len(run.plateaus) > _PLATEAUS))

@@ -1,0 +1,95 @@
+import json
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from smtlayer.bench.lab import LabOptions, LabResult, LabRun
+from smtlayer.cli.lab import lab, verdict
+from smtlayer.errors import ConfigError
+
+SCRIPT = """
+(declare-const a (_ BitVec 2)) (declare-const b (_ BitVec 2)) (declare-const total (_ BitVec 3))
+(assert (= total (bvadd ((_ zero_extend 1) a) ((_ zero_extend 1) b))))
+"""
+QUICK = ("--seeds", "3", "--steps", "100")
+
+
+@pytest.fixture
+def call():
+    app = typer.Typer()
+    app.command()(lab)
+
+    def invoke(*words):
+        done = CliRunner().invoke(app, [str(word) for word in words], catch_exceptions=False)
+        assert done.exit_code == 0, done.output
+        return done
+
+    return invoke
+
+
+@pytest.fixture
+def script(tmp_path):
+    path = tmp_path / "sum.smt2"
+    path.write_text(SCRIPT)
+    return path
+
+
+def result(test, train=None, symbols=None):
+    runs = tuple(LabRun(name, train or test, test, symbols or test, 1.0) for name in ("core",))
+    return LabResult("made", 4, 2, 4, 4, len(test), LabOptions(), runs)
+
+
+def test_a_file_is_tried_with_each_rule(call, script):
+    names = ("--inputs", "a,b", "--outputs", "total")
+    shown = call(script, *names, "--rules", "core", "--rules", "mix(core, marginal)", *QUICK)
+    assert "sum: 16 models, 4 kinds of symbols, 16 rows shown, 16 tested" in shown.stdout
+    assert "A  core" in shown.stdout
+    assert "B  mix(core, marginal)" in shown.stdout
+    assert "of 3" in shown.stdout
+
+
+def test_json_has_every_seed(call, script, tmp_path):
+    picture = tmp_path / "new" / "lab.png"
+    words = ("--inputs", "a,b", "--outputs", "total", "--shown", "0.5", "--rules", "core")
+    told = json.loads(call(script, *words, *QUICK, "--json", "--plot", picture).stdout)
+    assert set(told) == {"problem", "models", "kinds", "shown", "tested", "seeds", "options",
+                         "runs", "best", "as_good"}  # fmt: skip
+    assert set(told["runs"][0]) == {"rule", "train", "test", "symbols", "seconds", "grounded",
+                                    "unnoticed", "renamed", "mean"}  # fmt: skip
+    assert (told["shown"], told["tested"], told["options"]["steps"]) == (8, 8, 100)
+    assert len(told["runs"][0]["test"]) == 3
+    assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_task_is_tried_by_name(call):
+    shown = call("mnist-addition-10", "--rules", "core", "--seeds", "2", "--steps", "5")
+    assert "mnist-addition-10: 100 models, 10 kinds of symbols, 10 rows shown" in shown.stdout
+
+
+def test_what_is_wrong_is_said(call, script):
+    with pytest.raises(ConfigError, match=r"SMT-LIB 2 file, or one of mnist.*no such file"):
+        call("nothing.smt2")
+    with pytest.raises(ConfigError, match="add --inputs a,b --outputs y"):
+        call(script, "--inputs", "a,b")
+    with pytest.raises(ConfigError, match=r"--rules: Rule 'cor'.*Did you mean core\?"):
+        call("visual-algebra", "--rules", "cor")
+    with pytest.raises(ConfigError, match=r"with a file only. Got them with the task"):
+        call("visual-algebra", "--shown", "0.5")
+    with pytest.raises(ConfigError, match="--widths expects whole numbers"):
+        call(script, "--inputs", "a,b", "--outputs", "total", "--widths", "2,x")
+    script.write_text("(declare-const a Int) (declare-const y Bool) (assert (= y (> a 2)))")
+    with pytest.raises(ConfigError, match="a"):
+        call(script, "--inputs", "a", "--outputs", "y")
+
+
+def test_the_verdict_says_what_to_do():
+    assert verdict(result((1.0, 1.0))) == "Take core: it grounds 2 of 2 seeds."
+    assert "No rule grounds a single seed" in verdict(result((0.5, 0.5)))
+    assert "the best, core, grounds 1 of 3 seeds" in verdict(result((1.0, 0.5, 0.5)))
+    assert "start those anew" in verdict(result((1.0, 1.0, 0.5)))
+    unnoticed = verdict(result((1.0, 1.0, 0.5), train=(1.0, 1.0, 1.0)))
+    assert "With core, 1 of 3 seeds are right on what training shows" in unnoticed
+    assert "start those anew" not in unnoticed
+    renamed = verdict(result((1.0, 1.0), symbols=(0.5, 1.0)))
+    assert "In 1 of these, symbols are read otherwise than meant" in renamed
