@@ -2,6 +2,7 @@ import pytest
 import torch
 import z3
 
+from smtlayer.bench import lab_problems
 from smtlayer.bench.lab import LabOptions, LabResult, LabRun, run_lab
 from smtlayer.bench.lab_problems import LAB_TASKS, problem_of, symbols_in, task_problem
 from smtlayer.errors import ConfigError, TheoryError, TooManyModelsError
@@ -157,9 +158,10 @@ def test_problems_that_cannot_be_are_refused():
         problem_of(addition(), widths=(3, 2))
 
 
-def test_theories_that_say_too_little_are_refused():
+def test_theories_that_say_too_little_are_refused(monkeypatch):
     a, y = z3.Bools("a y")
     with pytest.raises(TheoryError, match="inputs that decide the outputs"):
         problem_of(Theory(z3.Or(a, z3.Not(a), y), inputs=[a], outputs=[y]))
-    with pytest.raises(TooManyModelsError, match=r"has more than 100000 models. Try a smaller"):
-        problem_of(addition(9))
+    monkeypatch.setattr(lab_problems, "MAX_MODELS", 15)
+    with pytest.raises(TooManyModelsError, match=r"has more than 15 models. Try a smaller"):
+        problem_of(addition())

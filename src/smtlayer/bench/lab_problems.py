@@ -18,7 +18,7 @@ from smtlayer.tasks.mnist_addition import addition_theory
 from smtlayer.tasks.visual_algebra import algebra_theory
 from smtlayer.theory import Theory
 
-MAX_MODELS = 100_000
+MAX_MODELS = 20_000
 _LIARS_SPLIT = 1  # the task's default
 
 

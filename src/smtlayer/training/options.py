@@ -35,11 +35,12 @@ class TrainOptions:
     decay: float = 0.4  # share of the steps at the end over which it falls, as a cosine
     clip: float = 0.1  # norm that gradients are clipped to; 0 for no clipping
     weight_decay: float = 0.0
+    shift: int = 0  # pixels by which all images of a batch are moved at most, at random
     test_rows: int = 10_000
 
     def __post_init__(self) -> None:
         _above_zero(self, "epochs", "rows", "batch_size", "lr", "test_rows")
-        _not_below_zero(self, "warmup", "decay", "clip", "weight_decay")
+        _not_below_zero(self, "warmup", "decay", "clip", "weight_decay", "shift")
         _one_of(self, "optimizer", ("adam", "sgd"))
 
 

@@ -183,7 +183,7 @@ class Trainer:
         order = self._order(len(rows), number)
         view = _View(phase.name, stepper, module, start, self.on_step)
         for step in range(sums.steps, steps):
-            batch = rows.batch(order[step * size : (step + 1) * size])
+            batch = self._moved(phase, rows.batch(order[step * size : (step + 1) * size]))
             loss, right = phase.look(module, batch)
             stepper(loss)
             sums.loss += loss.detach()
@@ -198,6 +198,19 @@ class Trainer:
         seconds = sums.seconds + time.perf_counter() - start
         self.epochs.append(Epoch(phase.name, loss_mean, right_mean, seconds, counts))
         return True
+
+    def _moved(self, phase: "_Phase", batch: Batch) -> Batch:
+        """The batch with its images moved a little, all of them the same way."""
+        most = self.config.train.shift
+        if not most or phase.name == "pretrain":
+            return batch
+        if not batch.features.is_floating_point():
+            raise ConfigError(
+                f"{self.config.row}: train.shift moves images, and {self.task.name} has none. "
+                f"Set it to 0."
+            )
+        down, right = torch.randint(-most, most + 1, (2,)).tolist()
+        return replace(batch, features=batch.features.roll((down, right), dims=(-2, -1)))
 
     def _rows(self, epoch: int) -> Rows:
         """The training rows of an epoch, on the device."""
