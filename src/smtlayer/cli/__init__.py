@@ -8,6 +8,7 @@ from smtlayer import __version__
 from smtlayer.cli.bench import bench
 from smtlayer.cli.cache import cache
 from smtlayer.cli.data import data
+from smtlayer.cli.lab import lab
 from smtlayer.cli.reproduce import reproduce_app
 from smtlayer.cli.train import train
 from smtlayer.errors import SMTLayerError
@@ -24,6 +25,7 @@ app.add_typer(reproduce_app, name="reproduce")
 app.command()(bench)
 app.command()(cache)
 app.command()(data)
+app.command()(lab)
 
 
 def _show_version(wanted: bool) -> None:
