@@ -5,6 +5,7 @@ import pytest
 import torch
 
 from smtlayer.errors import ConfigError
+from smtlayer.tasks import Rows
 from smtlayer.training import Trainer, TrainOptions
 from smtlayer.training.trainer import learning_rate, task_loss
 
@@ -138,3 +139,44 @@ def test_the_loss_leaves_out_what_is_not_asked():
     task_loss(outputs, batch).backward()
     assert outputs.grad[0, 0] != 0
     assert outputs.grad[0, 1] == 0
+
+
+def test_scouts_are_for_tasks_that_have_them(task, config):
+    with pytest.raises(
+        ConfigError, match="'scouts' is for tasks that have scouts"
+    ):
+        Trainer(task, config(pretrain={"kind": "scouts"})).run()
+
+
+def test_images_of_a_batch_are_moved_together_in_training_alone(task, config):
+    seen = []
+
+    class Looking(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.read = torch.nn.Linear(1, 2)
+
+        def forward(self, features):
+            seen.append(features.flatten(1).argmax(-1))  # where the one bright pixel is
+            return self.read(features.flatten(1)[:, :1] * 0)
+
+    def rows(split, count, seed, epoch=0):
+        images = torch.zeros(count, 3, 3)
+        images[:, 1, 1] = 1.0
+        made = type(task).rows(task, split, count, seed, epoch)
+        return Rows(images, made.targets, made.symbols, made.seen)
+
+    task.network, task.rows = Looking, rows
+    Trainer(task, config(train={"shift": 1, "epochs": 8})).run()
+    places = torch.stack(seen)  # (steps, batch)
+    assert (places == places[:, :1]).all()
+    assert set(places[:, 0].tolist()) == {(row + down) * 3 + (column + right)
+                                          for row, column in [(1, 1)] for down in (-1, 0, 1)
+                                          for right in (-1, 0, 1)}  # fmt: skip
+
+
+def test_what_is_no_image_cannot_be_moved(task, config):
+    made = type(task).rows(task, "train", 160, 0)
+    task.rows = lambda *a, **k: Rows(made.symbols.long(), made.targets, made.symbols, made.seen)
+    with pytest.raises(ConfigError, match=r"train\.shift moves images, and bits"):
+        Trainer(task, config(train={"shift": 1})).run()
