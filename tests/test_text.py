@@ -1,18 +1,28 @@
 """What people read is executed: README, examples."""
 
+import contextlib
+import io
 import json
 import re
 import runpy
+import shlex
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 import torch
+import typer
+from typer.testing import CliRunner
+
+from smtlayer.cli import app
+from smtlayer.training import load_experiment
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+WHY = ROOT / "docs" / "explain" / "what-makes-it-train.md"
+TRAIN = ROOT / "docs" / "how-to" / "train.md"
 
 
 def code_blocks(text: str) -> list[str]:
@@ -88,6 +98,101 @@ def test_the_benchmarks_met_their_bars():
     ]
     assert len([line for line in found if "met" in line]) >= 10
     assert all(line["met"] for line in found if "met" in line)
+
+
+def run_page(path: Path) -> dict[str, object]:
+    """Runs a page's code in one namespace; a block `text` after a block says what it prints."""
+    names: dict[str, object] = {"__name__": path.stem}
+    blocks = re.findall(
+        r"```python\n(.*?)```(?:\n\n```text\n(.*?)```)?", path.read_text(), re.DOTALL
+    )
+    for code, expected in blocks:
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            exec(code, names)
+        assert not expected or printed.getvalue() == expected
+        names["printed"] = printed.getvalue()
+    assert blocks
+    return names
+
+
+def test_what_makes_it_train_runs_and_gives_what_it_says():
+    names = run_page(WHY)
+    one, other = (run.grounded for run in names["result"].runs)  # type: ignore[attr-defined]
+    assert other < one == 20
+
+
+def test_the_plain_loop_of_the_how_to_learns():
+    names = run_page(TRAIN)
+    assert names["right"].float().mean() > 0.98  # type: ignore[attr-defined]
+    assert names["read"].float().mean() > 0.98  # type: ignore[attr-defined]
+    assert names["layer"].progress == 0.995  # type: ignore[attr-defined]
+
+
+def test_the_theory_of_the_how_to_goes_through_the_laboratory(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    name, text = re.search(r"```smt2\n; (\S+)\n(.*?)```", TRAIN.read_text(), re.DOTALL).groups()
+    Path(name).write_text(text)
+    commands = [words for words in page_commands(TRAIN) if words[:2] == ["lab", name]]
+    assert len(commands) == 3
+    for words in commands:
+        done = CliRunner().invoke(app, [*words, "--seeds", "2", "--steps", "20"])
+        assert done.exit_code == 0, done.output
+        assert "rule" in done.stdout
+
+
+def test_the_experiment_of_the_how_to_is_one(tmp_path):
+    text = re.search(r"```toml\n(.*?)```", TRAIN.read_text(), re.DOTALL)[1]
+    (tmp_path / "mine.toml").write_text(text)
+    experiment = load_experiment(tmp_path / "mine.toml")
+    assert experiment.methods == ("core", "mixed")
+    assert experiment.config("mixed").layer.backward == "mix(core, marginal)"
+    assert (experiment.config("core").restarts.most, experiment.config("mixed").restarts.most) == (
+        1,
+        3,
+    )
+
+
+def page_commands(path: Path) -> list[list[str]]:
+    """What follows `smtlayer` in the console blocks of a page."""
+    lines = "".join(re.findall(r"```console\n(.*?)```", path.read_text(), re.DOTALL)).splitlines()
+    split = [shlex.split(line, comments=True) for line in lines]
+    return [words[1:] for words in split if words[0] == "smtlayer"]
+
+
+def test_the_commands_of_the_how_to_can_be_given():
+    commands = page_commands(TRAIN)
+    assert len(commands) >= 10
+    for words in commands:
+        command, path = typer.main.get_command(app), list(words)
+        while hasattr(command, "commands"):
+            command = command.commands[path.pop(0)]
+        command.make_context("smtlayer", path)
+
+
+def test_failures_on_addition_and_algebra_show_in_training_accuracy():
+    tables = runpy.run_path(str(ROOT / "benchmarks" / "tables.py"))
+    runs = [
+        run
+        for record in tables["read"]("lab")
+        if not record["problem"].startswith("liars")
+        for run in record["runs"]
+    ]
+    assert len(runs) >= 21
+    assert not any(run["unnoticed"] for run in runs)
+
+
+@pytest.mark.parametrize("path", [WHY, TRAIN], ids=lambda p: p.stem)
+def test_every_relative_link_of_a_page_exists(path):
+    later = {"../../examples/06_lightning.py"}
+    links = set(re.findall(r"\]\((?!https?:)([^)#]*)(?:#[^)]*)?\)", path.read_text())) - later
+    assert links
+    for link in links:
+        assert not link or (path.parent / link).exists(), link
+    headings = re.findall(r"^#+ (.*)$", path.read_text(), re.MULTILINE)
+    anchors = {re.sub(r"[^\w -]", "", heading).lower().replace(" ", "-") for heading in headings}
+    for anchor in re.findall(r"\]\(#([^)]*)\)", path.read_text()):
+        assert anchor in anchors, anchor
 
 
 def test_every_relative_link_of_the_readme_exists():

@@ -12,7 +12,8 @@ from smtlayer.solvers import Z3, Status
 from smtlayer.tasks import VisualAlgebra, load_digits, load_symbols
 from smtlayer.tasks.algebra_symbols import EQUALS, LETTER, PLUS, TIMES, AlgebraSymbols
 from smtlayer.tasks.mnist import DigitData, Digits
-from smtlayer.tasks.networks import DigitAutoencoder, DigitNetwork, OrderedReader, WholeImageNetwork
+from smtlayer.tasks.networks import DigitAutoencoder, DigitNetwork, WholeImageNetwork
+from smtlayer.tasks.ordered import OrderedReader
 from smtlayer.tasks.visual_algebra import algebra_theory
 from tasks.every_model import every_model
 
@@ -272,3 +273,23 @@ def test_a_real_equation_shows_its_numbers(symbols):
     a = problem.theory.decode_inputs(batch.symbols)["a"].tolist()
     assert read[::8] == a
     assert read[1::8] == read[2::8] == read[3::8] == read[5::8] == [None] * 50
+
+
+def test_pairs_set_apart_are_all_of_validation_and_none_of_training():
+    algebra = VisualAlgebra(fake_digits(validation=False), apart=9)
+    kinds = {}
+    for split in ("train", "validation"):
+        rows = algebra.rows(split, 3000, 0)
+        read = algebra.theory.decode_inputs(rows.symbols)
+        x = algebra.theory.decode(rows.targets * 2 - 1)["x"]
+        assert read["a"].tolist() == read["b"].tolist()
+        kinds[split] = set(zip(read["a"].tolist(), x.tolist(), strict=True))
+    assert (len(kinds["train"]), len(kinds["validation"])) == (36, 9)
+    assert not kinds["train"] & kinds["validation"]
+    assert all(x % 2 for _, x in kinds["train"] | kinds["validation"])
+
+
+@pytest.mark.parametrize("apart", [-1, 45])
+def test_an_impossible_number_of_pairs_apart_is_refused(apart):
+    with pytest.raises(ConfigError, match=f"apart must be from 0 to 44 .* Got {apart}"):
+        VisualAlgebra(fake_digits(), apart=apart)

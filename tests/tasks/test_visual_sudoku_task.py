@@ -273,3 +273,41 @@ def test_training_ends_with_boards_that_are_solved(task):
     model.eval()
     _, outputs = model(test.features, test.known)
     assert torch.equal(outputs > 0, test.targets > 0.5)
+
+
+def test_digits_are_read_as_nine_columns_a_cell(digits, boards):
+    task = VisualSudoku(digits, boards, reading="digits")
+    batch = batch_of(task, "train")
+    hints = drawn_digits(batch)
+    assert task.theory.input_widths == (9,) * 81
+    symbols = batch.symbols.reshape(-1, 81, 9)
+    assert torch.equal((symbols != 0).all(-1), hints != 0)
+    assert torch.equal(torch.where(hints != 0, symbols.argmax(-1) + 1, 0), hints)
+    assert torch.equal(batch.known, (hints != 0).repeat_interleave(9, dim=-1))
+    assert torch.equal(batch.asked, (hints == 0).repeat_interleave(4, dim=-1))
+    assert task.network()(batch.features[:2]).shape == (2, 729)
+
+
+def test_a_misread_digit_is_blamed_in_both_of_its_columns(digits, boards):
+    task = VisualSudoku(digits, boards, reading="digits")
+    batch = batch_of(task, "train").pick(torch.arange(3))
+    logits = batch.symbols.float() * 4
+    cell = int((batch.symbols[0] != 0).nonzero()[0]) // 9
+    true = int(batch.symbols[0, 9 * cell : 9 * cell + 9].argmax())
+    said = (true + 1) % 9
+    logits[0, 9 * cell + true], logits[0, 9 * cell + said] = -1.0, 1.0
+    logits.requires_grad_()
+    outputs = SMTLayer(task.theory, backward="maxsmt")(logits, batch.known)
+    loss = F.binary_cross_entropy_with_logits(outputs, batch.targets, batch.asked.float())
+    loss.backward()
+    assert logits.grad[0, 9 * cell + true] < 0  # to be raised
+    assert logits.grad[0, 9 * cell + said] > 0
+    others = torch.ones_like(logits, dtype=torch.bool)
+    others[0, [9 * cell + true, 9 * cell + said]] = False
+    held = others & batch.known
+    assert ((logits.grad < 0) == (logits > 0))[held].all()
+
+
+def test_another_reading_is_refused(digits, boards):
+    with pytest.raises(ConfigError, match="reading must be 'bits' or 'digits'"):
+        VisualSudoku(digits, boards, reading="roman")

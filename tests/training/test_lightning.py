@@ -1,5 +1,6 @@
 """The callback in real Lightning trainings, small ones."""
 
+import os
 import re
 import runpy
 import subprocess
@@ -60,8 +61,7 @@ class Xor(LightningModule):
     def validation_step(self, batch, number):
         self.loss(batch)
 
-    def test_step(self, batch, number):
-        self.loss(batch)
+    test_step = validation_step
 
     def on_train_epoch_end(self):
         self.stats.append(self.layers[0].stats.as_dict())
@@ -86,9 +86,8 @@ class Log(Logger):
         pass
 
     def of(self, name):
-        return [
-            (step, line[f"solver/{name}"]) for step, line in self.lines if f"solver/{name}" in line
-        ]
+        key = f"solver/{name}"
+        return [(step, line[key]) for step, line in self.lines if key in line]
 
 
 def rows(count):
@@ -148,9 +147,9 @@ def test_each_epoch_logs_what_its_layers_counted(layers):
         ]
     assert [count for _, count in log.of("rows")] == [20 * layers] * 3
     assert log.of("asked")[0][1] > 0
-    share = log.of("asked")[0][1] / (20 * layers)
-    assert log.of("asked_share")[0][1] == pytest.approx(share)
+    assert log.of("asked_share")[0][1] == pytest.approx(log.of("asked")[0][1] / (20 * layers))
     assert [value for _, value in log.of("progress")] == pytest.approx([1 / 3, 2 / 3, 1])
+    assert not log.of("rows_step")
     for (_, seconds), (_, part) in zip(log.of("seconds"), log.of("time_share"), strict=True):
         assert seconds > 0
         assert 0 < part < 1
@@ -174,12 +173,9 @@ def test_steps_are_logged_if_asked():
     log = Log()
     trainer = make_trainer(SolverCallback(every_n_steps=2), max_epochs=2, logger=log,
                            accumulate_grad_batches=2)  # fmt: skip
-    trainer.fit(Xor(), rows(32))  # 8 batches, 4 steps an epoch
-    assert log.of("rows_step") == [(1, 16), (3, 16), (5, 16), (7, 16)]
-    assert [count for _, count in log.of("rows")] == [32, 32]
-    quiet = Log()
-    make_trainer(max_epochs=2, logger=quiet).fit(Xor(), rows(20))
-    assert not quiet.of("rows_step")
+    trainer.fit(Xor(), rows(24))  # 6 batches, 3 steps an epoch
+    assert log.of("rows_step") == [(1, 16), (3, 16), (5, 16)]  # the second in both epochs
+    assert [count for _, count in log.of("rows")] == [24, 24]
 
 
 @pytest.mark.parametrize("validation", [None, rows(4)])
@@ -198,15 +194,13 @@ class Endless(IterableDataset):
 
 @pytest.mark.parametrize("options", [{"max_epochs": -1}, {"max_epochs": 1}])
 def test_a_training_of_unknown_length_needs_a_total(options):
-    data = DataLoader(Endless(), batch_size=4)
     with pytest.raises(ValueError, match=r"cannot tell how many steps .* give the callback total"):
-        make_trainer(**options).fit(Xor(), data)
+        make_trainer(**options).fit(Xor(), DataLoader(Endless(), 4))
 
 
 def test_a_total_is_taken_at_its_word():
     module = Xor()
-    data = DataLoader(Endless(), batch_size=4)
-    make_trainer(SolverCallback(total=4), max_steps=6).fit(module, data)
+    make_trainer(SolverCallback(total=4), max_steps=6).fit(module, DataLoader(Endless(), 4))
     assert module.seen == [0, 0.25, 0.5, 0.75, 1, 1]
 
 
@@ -239,6 +233,31 @@ def test_the_trainer_may_come_from_either_package():
     assert trainer.callback_metrics["solver/rows"] == 8
 
 
+def run(*arguments, folder):
+    return subprocess.run(
+        [sys.executable, *arguments], cwd=folder, capture_output=True, text=True, check=False,
+        timeout=300, env=os.environ | {"PYTHONPATH": str(ROOT / "tests"), "OMP_NUM_THREADS": "1"},
+    )  # fmt: skip
+
+
+@pytest.mark.slow
+def test_counts_of_all_processes_are_summed(tmp_path):
+    script = """
+        from training.test_lightning import Log, SolverCallback, Xor, make_trainer, rows
+
+        log = Log()
+        callback = SolverCallback(every_n_steps=5)
+        trainer = make_trainer(callback, max_epochs=2, logger=log, devices=2, strategy="ddp")
+        trainer.fit(Xor(), rows(40), rows(16))
+        if trainer.global_rank == 0:
+            print(log.of("rows"), log.of("rows_step"), log.of("val_rows"))
+    """
+    (tmp_path / "script.py").write_text(textwrap.dedent(script))
+    done = run("script.py", folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "[(4, 40.0), (9, 40.0)] [(4, 40.0), (9, 40.0)] [(4, 16.0), (9, 16.0)]" in done.stdout
+
+
 def test_without_the_package_one_module_is_missing_and_says_so():
     code = """
         import sys
@@ -253,10 +272,7 @@ def test_without_the_package_one_module_is_missing_and_says_so():
         paths = ["src/smtlayer/training", "tests/training/test_lightning.py"]
         sys.exit(pytest.main(["--collect-only", "-q", "-p", "no:cacheprovider", *paths]))
     """
-    done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(code)], cwd=ROOT, capture_output=True, text=True,
-        check=False, timeout=120,
-    )  # fmt: skip
+    done = run("-c", textwrap.dedent(code), folder=ROOT)
     assert done.returncode == 0, done.stdout + done.stderr  # the doctests of the others are found
     first, second, *_ = done.stdout.splitlines()
     assert first == "imported False"

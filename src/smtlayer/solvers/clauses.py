@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 NUMBERS = np.int32
+_ROUNDS = 100  # of facts that follow from facts; more are of little use
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -38,3 +39,26 @@ def join(clauses: Sequence[Sequence[int]]) -> NDArray[np.int32]:
     """The inverse of `split`."""
     flat = [x for clause in clauses for x in (*clause, 0)]
     return np.array(flat, dtype=NUMBERS)
+
+
+def facts(numbers: NDArray[np.int32], n_variables: int) -> set[int]:
+    """Literals that clauses of one literal say, and those that follow from them in turn.
+
+    Example:
+        >>> sorted(facts(join([[1], [-1, 2], [-2, 3, 4]]), 4))
+        [1, 2]
+    """
+    holds = np.zeros(2 * n_variables + 1, dtype=np.int8)  # by literal, -1 for those that do not
+    holds[0] = -1
+    starts = np.flatnonzero(np.concatenate([[0], numbers[:-1]]) == 0)  # each clause with its 0
+    clause = np.cumsum(numbers == 0) - (numbers == 0)
+    for _ in range(_ROUNDS if len(numbers) else 0):
+        now = holds[numbers]
+        left = np.add.reduceat(now == 0, starts, dtype=np.int32)
+        left[np.logical_or.reduceat(now > 0, starts)] = 0
+        found = numbers[(left[clause] == 1) & (now == 0)]
+        if not len(found):
+            break
+        holds[found], holds[-found] = 1, -1
+    true = np.flatnonzero(holds > 0)
+    return set(np.where(true > n_variables, true - len(holds), true).tolist())

@@ -62,12 +62,7 @@ class Repair(NamedTuple):
     proved: bool = True  # whether no model overrules less
 
 
-def cheapest_repair(
-    oracle: Oracle,
-    wanted: Sequence[int],
-    weights: Mapping[int, int],
-    implied: Iterable[int] = (),
-) -> Repair:
+def cheapest_repair(oracle: Oracle, wanted: Sequence[int], weights: Mapping[int, int]) -> Repair:
     """The model with the wanted literals that overrules soft literals of the least weight.
 
     Adds counters to the oracle, over variables above its present `top`. They are of no use
@@ -77,25 +72,17 @@ def cheapest_repair(
         oracle: Who answers. One that gives up answers UNKNOWN, then and from then on.
         wanted: Literals that must hold.
         weights: The positive weight of each soft literal; see `exact_integers`.
-        implied: Literals known to follow from the wanted ones. Soft literals among them, and those
-            whose negations are, need no search.
 
     Returns:
         SAT and the model; UNSAT if the wanted literals cannot hold; UNKNOWN if time ran out before
         any model was found. If it ran out later, the best model so far, not `proved`.
     """
-    return _Search(oracle, wanted, weights, implied).run()
+    return _Search(oracle, wanted, weights).run()
 
 
 @final
 class _Search:
-    def __init__(
-        self,
-        oracle: Oracle,
-        wanted: Sequence[int],
-        weights: Mapping[int, int],
-        implied: Iterable[int] = (),
-    ) -> None:
+    def __init__(self, oracle: Oracle, wanted: Sequence[int], weights: Mapping[int, int]) -> None:
         self._oracle = oracle
         self._wanted = list(wanted)
         self._weights = weights
@@ -106,15 +93,9 @@ class _Search:
         self._best: Any = None
         self._patience = time.monotonic() + _PATIENCE_S
         self._cores = 0
-        certain = set(implied)
-        for x in weights:
-            if x in certain:
-                del self._owed[x]
-            elif -x in certain:
-                self._least += self._owed.pop(x)  # overruled in any case
 
     def run(self) -> Repair:
-        if not self._least and self._everything() is Status.SAT:
+        if self._everything() is Status.SAT:
             return Repair(Status.SAT, self._oracle.model())
         anything = self._oracle.check(self._wanted)
         if anything.status is not Status.SAT:

@@ -1,7 +1,7 @@
 """This file asks a SAT solver: finite theories of any size, bit-blasted once."""
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -12,17 +12,10 @@ from pysat.solvers import Glucose4
 from smtlayer.errors import NotFiniteError
 from smtlayer.solvers.base import Row, Signs, Solver, check_positive
 from smtlayer.solvers.blame import blamed_columns
-from smtlayer.solvers.clauses import Cnf
+from smtlayer.solvers.clauses import Cnf, facts
 from smtlayer.solvers.cnf import to_cnf
 from smtlayer.solvers.memory import check_size, remembering
-from smtlayer.solvers.repair import (
-    Answer,
-    Repair,
-    cheapest_repair,
-    exact_integers,
-    row_of,
-    signed,
-)
+from smtlayer.solvers.repair import Answer, cheapest_repair, exact_integers, signed
 from smtlayer.solvers.results import Status
 from smtlayer.solvers.rowwise import Rowwise
 from smtlayer.solvers.workers import Workers, check_workers, picklable_state
@@ -103,11 +96,20 @@ def _open(cnf: Cnf, timeout_ms: int, theory: Theory) -> "SatRow":
 
 @final
 class SatRow:
-    """A theory's clauses in one incremental solver; see `RowSolver` and `Oracle`."""
+    """A theory's clauses in one incremental solver; see `RowSolver` and `Oracle`.
+
+    Many a question needs no search: what follows from its literals at once is a contradiction, or
+    says of every variable whether it is true, without a contradiction: then it is a model, and the
+    only one. A model is the set of all literals that hold.
+    """
 
     def __init__(self, cnf: Cnf, n_inputs: int, timeout_ms: int) -> None:
         self._cnf = cnf
         self._inputs, self._outputs = cnf.columns[:n_inputs], cnf.columns[n_inputs:]
+        # What the solver knows by itself it does not say when asked what follows.
+        known = facts(cnf.numbers, cnf.n_variables)
+        self._open = cnf.n_variables - len(known)
+        self._fixed = known & {*cnf.columns, *(-x for x in cnf.columns)}
         self._timeout_s = timeout_ms / 1000
         self.deadline = 0.0
         self._guard: list[int] = []
@@ -118,21 +120,26 @@ class SatRow:
     def solve(self, inputs: Signs) -> Row:
         """A model that agrees with every observed input."""
         self._start()
-        status = self.check(signed(self._inputs, inputs)).status
-        return self._row(Repair(status, self.model() if status is Status.SAT else None))
+        observed = signed(self._inputs, inputs)
+        status, follows = self._propagate(observed)
+        return self._any(observed) if status is Status.UNKNOWN else self._only(status, follows)
 
     def maximize(self, inputs: Signs, weights: Sequence[float], outputs: Signs) -> Row:
         """A model with the wanted outputs that overrules inputs of the least total weight."""
         self._start()
-        exact = exact_integers({i: weights[i] for i, sign in enumerate(inputs) if sign})
-        soft: dict[int, int] = {}
-        for i, weight in exact.items():
-            literal = self._inputs[i] * inputs[i]
-            soft[literal] = soft.get(literal, 0) + weight  # columns that agree share a literal
         wanted = signed(self._outputs, outputs)
-        _, implied = self._solver.propagate(wanted) if wanted else (True, ())
+        status, follows = self._propagate(wanted)
+        if status is not Status.UNKNOWN:
+            return self._only(status, follows)
+        soft = self._undecided(follows, inputs, weights)
+        if not soft:
+            return self._any(wanted)  # all models overrule the same
+        status, follows = self._propagate([*wanted, *soft])
+        if status is Status.SAT:
+            return self._only(status, follows)
         with self._forgetting():
-            return self._row(cheapest_repair(self, wanted, soft, implied))
+            repair = cheapest_repair(self, wanted, soft)
+            return self._row(repair.status, repair.model, repair.proved)
 
     def core(
         self, inputs: Signs, weights: Sequence[float], outputs: Signs
@@ -162,14 +169,42 @@ class SatRow:
 
     def signs(self, model: list[int], literals: Iterable[int]) -> list[int]:
         """1 for each literal that is true in a model, -1 for each other."""
-        # A model ends with the last variable that a clause mentions; the others are false, say.
-        model.extend([0] * (self._cnf.n_variables - len(model)))
-        return [1 if (model[abs(x) - 1] > 0) == (x > 0) else -1 for x in literals]
+        return [1 if model[abs(x) - 1] == x else -1 for x in literals]
 
     def add(self, clauses: Iterable[Sequence[int]]) -> None:
-        """Takes in clauses; within `_forgetting` for as long as that lasts."""
+        """Takes in clauses, for as long as `_forgetting` lasts."""
+        if not self._guard:
+            self._repairs += 1
+            self._guard = [self._cnf.n_variables + self._repairs]
         for clause in clauses:
-            self._solver.add_clause([*clause, *(-x for x in self._guard)])
+            self._solver.add_clause([*clause, -self._guard[0]])
+
+    def _propagate(self, literals: list[int]) -> tuple[Status, set[int]]:
+        """What follows from literals at once: UNSAT, or a model, or (UNKNOWN) not enough."""
+        consistent, found = self._solver.propagate(literals)
+        if not consistent:
+            return Status.UNSAT, set()
+        whole = len(found) == self._open
+        return Status.SAT if whole else Status.UNKNOWN, self._fixed.union(found)
+
+    def _undecided(
+        self, follows: set[int], inputs: Signs, weights: Sequence[float]
+    ) -> dict[int, int]:
+        """What overruling costs, for each literal that inputs ask for and that may hold or not."""
+        open_ = {
+            i: x * inputs[i]
+            for i, x in enumerate(self._inputs)
+            if inputs[i] and x not in follows and -x not in follows
+        }
+        soft: dict[int, int] = {}
+        for i, weight in exact_integers({i: weights[i] for i in open_}).items():
+            # columns that agree share a literal
+            soft[open_[i]] = soft.get(open_[i], 0) + weight
+        return soft
+
+    def _any(self, literals: list[int]) -> Row:
+        status = self.check(literals).status
+        return self._row(status, self.model() if status is Status.SAT else None)
 
     @contextmanager
     def _forgetting(self) -> Iterator[None]:
@@ -181,21 +216,35 @@ class SatRow:
         first = self._cnf.n_variables + _REPAIRS
         if self._repairs == _REPAIRS or self.top > first + _COUNTERS:
             self._reopen()
-        self._repairs += 1
-        self._guard = [self._cnf.n_variables + self._repairs]
         self.top = first
         try:
             yield
         finally:
-            (guard,), self._guard = self._guard, []
-            self._solver.add_clause([-guard])
+            guard, self._guard = self._guard, []
+            if guard:
+                self._solver.add_clause([-guard[0]])
 
     def _start(self) -> None:
         self.deadline = time.monotonic() + self._timeout_s
 
     def _reopen(self) -> None:
         self._solver = Glucose4(bootstrap_with=self._cnf.clauses)
+        # It shall know all variables, also those that no clause mentions.
+        self._solver.add_clause([self._cnf.n_variables, -self._cnf.n_variables])
         self._repairs = 0
 
-    def _row(self, repair: Repair) -> Row:
-        return row_of(self, repair, self._inputs, self._outputs)
+    def _row(self, status: Status, model: Any, proved: bool = True) -> Row:
+        if status is not Status.SAT:
+            return Row(status, (), ())
+        return self._read(partial(self.signs, model), proved)
+
+    def _only(self, status: Status, follows: set[int]) -> Row:
+        """The same for what `_propagate` found."""
+        if status is not Status.SAT:
+            return Row(status, (), ())
+        return self._read(lambda literals: [1 if x in follows else -1 for x in literals])
+
+    def _read(self, signs: Callable[[Iterable[int]], list[int]], proved: bool = True) -> Row:
+        found = signs(self._inputs)
+        same = self._inputs == self._outputs
+        return Row(Status.SAT, found, found if same else signs(self._outputs), proved)

@@ -2,15 +2,18 @@
 
 import math
 from itertools import product
+from typing import Literal
 
 import torch
 import z3
 from torch import Tensor
 
-from smtlayer.theory import Theory
+from smtlayer.theory import Theory, one_hot
+
+Reading = Literal["bits", "digits"]
 
 
-def sudoku_theory(box: int = 3) -> Theory:
+def sudoku_theory(box: int = 3, reading: Reading = "bits") -> Theory:
     """A board of `box` by `box` boxes: every row, column and box holds each number once.
 
     Cells are `cell_0_0`, `cell_0_1`, ..., row by row, each both an input and an output: the hints
@@ -18,6 +21,10 @@ def sudoku_theory(box: int = 3) -> Theory:
 
     Args:
         box: Side of a box: 3 for the usual 9 by 9 board with the numbers 1 to 9.
+        reading: What the network says of a cell: the `"bits"` of its number, as in the paper, or
+            for each number whether the cell holds it, `"digits"`. Of two numbers that look alike
+            the bits may differ in one place or in three, and overruling three costs three times
+            as much; of digits, always two are overruled.
     """
     if box < 2:
         raise ValueError(f"sudoku_theory: box must be at least 2. Got {box}.")
@@ -36,14 +43,16 @@ def sudoku_theory(box: int = 3) -> Theory:
         for top, left in product(corners, corners)
     ]
     board = list(cell.values())
-    return Theory([*numbers, *rows, *columns, *boxes], inputs=board, outputs=board)
+    read = board if reading == "bits" else [one_hot(c, range(1, size + 1)) for c in board]
+    return Theory([*numbers, *rows, *columns, *boxes], inputs=read, outputs=board)
 
 
-def known_cells(puzzle: Tensor) -> Tensor:
+def known_cells(puzzle: Tensor, reading: Reading = "bits") -> Tensor:
     """Which columns of the theory are known, for the cells that hold a hint.
 
     Args:
         puzzle: True or a number where there is a hint, False or 0 elsewhere.
+        reading: As in `sudoku_theory`.
 
     Shape:
         - puzzle: `(..., 81)`; the answer: `(..., 324)`, bool, one column a bit of a cell. Boards
@@ -57,7 +66,23 @@ def known_cells(puzzle: Tensor) -> Tensor:
         tensor([3, 4, 5])
     """
     size = math.isqrt(puzzle.shape[-1])
-    return (puzzle != 0).repeat_interleave(size.bit_length(), dim=-1)
+    columns = size.bit_length() if reading == "bits" else size
+    return (puzzle != 0).repeat_interleave(columns, dim=-1)
+
+
+def encode_hints(theory: Theory, puzzles: Tensor) -> Tensor:
+    """Numbers by cell, (B, cells), as signs of the theory's inputs, 0 where there is no hint.
+
+    Example:
+        >>> import torch
+        >>> boards = torch.tensor([[4, 0, 1] + 13 * [0]])
+        >>> encode_hints(sudoku_theory(2, "digits"), boards)[0, :12].tolist()
+        [-1, -1, -1, 1, 0, 0, 0, 0, 1, -1, -1, -1]
+    """
+    names = (e.symbol.decl().name() for e in theory._inputs)
+    signs = theory.encode(**dict(zip(names, puzzles.clamp(min=1).T, strict=True)))
+    columns = theory.n_inputs // puzzles.shape[-1]
+    return torch.where((puzzles != 0).repeat_interleave(columns, dim=-1), signs, 0).to(torch.int8)
 
 
 def encode_boards(theory: Theory, boards: Tensor) -> Tensor:

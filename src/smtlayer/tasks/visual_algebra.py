@@ -25,6 +25,9 @@ Configuration = Literal[1, 2]
 NetworkName = Literal["paper", "ordered"]
 
 
+_PAIRS = torch.cartesian_prod(torch.arange(1, 10), torch.arange(1, 10, 2))  # (45, 2): a, odd x
+
+
 def algebra_theory() -> Theory:
     """a·x + b = 10·c1 + c2, where c1 and c2 are the two digits of the right-hand side."""
     a, b, c1, c2, x = z3.BitVecs("a b c1 c2 x", 4)
@@ -52,6 +55,8 @@ class VisualAlgebra:
             one image of eight symbols, `a · x + b ≐ c1 c2`.
         network: Who reads configuration 2: `"paper"` for the paper's network, `"ordered"` for one
             that reads symbol by symbol, from left to right.
+        apart: How many of the 45 pairs of a and x are kept from training and make up the validation
+            rows: validation on equations of kinds that training does not show.
 
     Raises:
         MissingDataError: For configuration 2 without symbols.
@@ -65,9 +70,16 @@ class VisualAlgebra:
         symbols: AlgebraSymbols | None = None,
         configuration: Configuration = 1,
         network: NetworkName = "paper",
+        apart: int = 0,
     ) -> None:
         _check(symbols, configuration, network)
+        if not 0 <= apart < len(_PAIRS):
+            raise ConfigError(
+                f"visual-algebra: apart must be from 0 to {len(_PAIRS) - 1} of the {len(_PAIRS)} "
+                f"pairs of a and x. Got {apart}."
+            )
         self.configuration = configuration
+        self.apart = apart
         self.reader = network
         self._digits = digits
         self._symbols = symbols if configuration == 2 else None
@@ -101,10 +113,11 @@ class VisualAlgebra:
     def rows(self, split: SplitName, count: int = 60_000, seed: int = 0, epoch: int = 0) -> Rows:
         """Random equations: all of them in test, else those with a = b and odd x."""
         generator = torch.Generator().manual_seed(seed * 1009 + epoch)
-        a, b, x = _problems(split, count, generator)
+        a, b, x = self._problems(split, count, generator)
         c = a * x + b
         read = torch.stack([a, b, c // 10, c % 10], dim=-1)  # (N, 4)
-        images = self._split(split)
+        by_pairs = split == "validation" and self.apart and self._digits.validation is None
+        images = self._split("train" if by_pairs else split)
         shown = read if self.configuration == 1 else _written(read)
         return Rows(
             images.draw(shown, generator),
@@ -142,6 +155,19 @@ class VisualAlgebra:
                 f"Got {type(network).__name__}."
             )
         return Scouts(network, layer)
+
+    def _problems(
+        self, split: SplitName, count: int, generator: torch.Generator
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Values of a, b and x: (N,) each."""
+        if split == "test":
+            a, b, x = torch.randint(1, 10, (3, count), generator=generator)
+            return a, b, x
+        order = torch.randperm(len(_PAIRS), generator=torch.Generator().manual_seed(0))
+        cut = len(_PAIRS) - self.apart
+        pairs = _PAIRS[order[cut:] if split == "validation" and self.apart else order[:cut]]
+        a, x = pairs[torch.randint(len(pairs), (count,), generator=generator)].T
+        return a, a, x
 
     def _split(self, split: SplitName) -> Digits:
         """The images of a split: digits, and for configuration 2 symbols as well."""
@@ -181,20 +207,6 @@ def _check(symbols: AlgebraSymbols | None, configuration: int, network: str) -> 
             "sample has. Put the files that `smtlayer data` lists for it into the data folder, "
             "or use configuration 1."
         )
-
-
-def _problems(
-    split: SplitName, count: int, generator: torch.Generator
-) -> tuple[Tensor, Tensor, Tensor]:
-    """Values of a, b and x: (N,) each."""
-
-    def draw(low: int, high: int) -> Tensor:
-        return torch.randint(low, high + 1, (count,), generator=generator)
-
-    if split == "test":
-        return draw(1, 9), draw(1, 9), draw(1, 9)
-    a = draw(1, 9)
-    return a, a, 2 * draw(0, 4) + 1
 
 
 def _written(read: Tensor) -> Tensor:

@@ -1,6 +1,7 @@
 """This file holds visual Sudoku: complete a board whose hints are images of digits."""
 
 from functools import cached_property
+from typing import get_args
 
 import torch
 from torch import Tensor, nn
@@ -11,6 +12,7 @@ from smtlayer.tasks.mnist import DigitData
 from smtlayer.tasks.networks import DenseHead, DigitAutoencoder
 from smtlayer.tasks.sudoku_data import SudokuBoards
 from smtlayer.tasks.sudoku_network import HintReader
+from smtlayer.tasks.sudoku_rules import Reading, encode_hints
 from smtlayer.tasks.sudoku_rules import encode_boards as encode_boards
 from smtlayer.tasks.sudoku_rules import known_cells as known_cells
 from smtlayer.tasks.sudoku_rules import sudoku_theory as sudoku_theory
@@ -31,6 +33,7 @@ class VisualSudoku:
             that more percent are the same boards and others.
         validation: Share of those boards that is set apart for validation, with images that are
             set apart likewise unless `digits` has some.
+        reading: What the network says of a hint: see `sudoku_theory`.
     """
 
     name = "visual-sudoku"
@@ -41,7 +44,12 @@ class VisualSudoku:
         boards: SudokuBoards,
         percent: int = 100,
         validation: float = 0.0,
+        reading: Reading = "bits",
     ) -> None:
+        if reading not in get_args(Reading):
+            raise ConfigError(
+                f"visual-sudoku: reading must be 'bits' or 'digits'. Got {reading!r}."
+            )
         if not 1 <= percent <= 100:
             raise ConfigError(f"visual-sudoku: percent must be from 1 to 100. Got {percent}.")
         if not 0 <= validation < 1:
@@ -50,6 +58,7 @@ class VisualSudoku:
             )
         self.percent = percent
         self.validation = validation
+        self.reading = reading
         self._boards = boards
         self._digits = (
             digits if digits.validation is not None else digits.with_validation(validation)
@@ -74,7 +83,7 @@ class VisualSudoku:
     @cached_property
     def theory(self) -> Theory:
         """Every row, column and box holds each number once."""
-        return sudoku_theory()
+        return sudoku_theory(reading=self.reading)
 
     def rows(self, split: SplitName, count: int, seed: int, epoch: int = 0) -> Rows:
         """The boards of a split, with images drawn once for a seed, in all epochs.
@@ -89,14 +98,14 @@ class VisualSudoku:
         # For all boards, so that one has the same images whichever others are chosen.
         images = source.draw(puzzles, torch.Generator().manual_seed(seed))[chosen]
         puzzles, solutions = puzzles[chosen], torch.from_numpy(boards.solutions)[chosen]
-        known = known_cells(puzzles)
+        is_answer = ~known_cells(puzzles)
         return Rows(
             torch.where(puzzles > 0, images + 1, 0),
             (encode_boards(self.theory, solutions) > 0).float(),
-            encode_boards(self.theory, puzzles),
+            encode_hints(self.theory, puzzles),
             torch.full((len(chosen),), split != "test"),
-            known=known,
-            asked=~known,
+            known=known_cells(puzzles, self.reading),
+            asked=is_answer,
             bank=self._bank(split, source.images),
         )
 
@@ -122,7 +131,7 @@ class VisualSudoku:
 
     def network(self) -> nn.Module:
         """The paper's digit reader, shared by all cells with a hint."""
-        return HintReader()
+        return HintReader(4 if self.reading == "bits" else 9)
 
     def head(self) -> nn.Module:
         """One hidden layer of 512."""

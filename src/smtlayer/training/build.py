@@ -61,10 +61,11 @@ def _visual_algebra(
     network: str = "paper",
     data: Source = "auto",
     validation: float = 0.0,
+    apart: int = 0,
 ) -> Task:
     symbols = load_symbols(data_dir) if configuration == 2 else None
     digits = _digits(data, validation, data_dir)
-    return VisualAlgebra(digits, symbols, configuration, network)  # type: ignore[arg-type]
+    return VisualAlgebra(digits, symbols, configuration, network, apart)  # type: ignore[arg-type]
 
 
 def _liars_puzzle(
@@ -79,10 +80,14 @@ def _liars_puzzle(
 
 
 def _visual_sudoku(
-    data_dir: Path | None, percent: int = 100, data: Source = "auto", validation: float = 0.0
+    data_dir: Path | None,
+    percent: int = 100,
+    data: Source = "auto",
+    validation: float = 0.0,
+    reading: str = "bits",
 ) -> Task:
-    digits = _digits(data, 0.0, data_dir)
-    return VisualSudoku(digits, load_boards(data_dir), percent, validation)
+    digits, boards = _digits(data, 0.0, data_dir), load_boards(data_dir)
+    return VisualSudoku(digits, boards, percent, validation, reading)  # type: ignore[arg-type]
 
 
 TASKS: Mapping[str, Callable[..., Task]] = {

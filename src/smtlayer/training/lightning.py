@@ -86,6 +86,7 @@ class SolverCallback(Callback):
         _refuse_layerless(pl_module)
         self._total = self._given or _estimate(trainer)
         self._tell(trainer, pl_module)
+        self._window = {}
         self._begin(pl_module)  # going on in the middle of an epoch, no epoch starts
 
     def on_train_epoch_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
@@ -128,7 +129,7 @@ class SolverCallback(Callback):
         now = _look(pl_module)
         for look in (self._epoch, self._window):
             for name in look:
-                pass
+                look[name] += now[name] - self._evaluation[name]
         _log(pl_module, _named(_values(_since(self._evaluation, now, trainer), _FORWARD), "val_"))
 
     def on_test_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
@@ -150,9 +151,13 @@ class SolverCallback(Callback):
             layer.progress = self._progress(trainer)
 
     def _begin(self, module: LightningModule) -> None:
+        """Starts the epoch's counts; what the loggers have not heard of yet is still to be told."""
+        before = _look(module)
         for layer in solver_layers(module):
             layer.stats.reset()
-        self._epoch, self._window = _look(module), _look(module)
+        self._epoch = _look(module)
+        untold = {name: before[name] - since for name, since in self._window.items()}
+        self._window = {name: now - untold.get(name, 0) for name, now in self._epoch.items()}
 
 
 def _refuse_layerless(module: LightningModule) -> None:

@@ -69,7 +69,7 @@ def run(
 
 def score(task: Task, config: RunConfig, model: Model) -> tuple[str, dict[str, float]]:
     """Scores on the test rows; on validation rows, and those alone, if the task sets some apart."""
-    chosen = config.task.get("validation", 0.0) > 0
+    chosen = config.task.get("validation", 0.0) > 0 or config.task.get("apart", 0) > 0
     rows = task.rows("validation" if chosen else "test", config.train.test_rows, _TEST_SEED)
     scores = evaluate(model, rows, task.theory, config.device)
     return ("validation" if chosen else "test"), scores
