@@ -56,7 +56,11 @@ def test_examples_run(path):
         "02_addition": "100% of all 100 pairs",
         "03_own_theory": "answer  departure 7",
         "04_own_backend": "Parity obeys all 7 laws.",
+        "05_plain_loop": "100% of 1000 new games are judged right",
+        "06_lightning": "100% of 1000 new games are judged right",
     }
+    if path.stem == "06_lightning":
+        pytest.importorskip("lightning", reason="needs pip install smtlayer[lightning]")
     assert path.read_text().count("\n") <= 80
     done = subprocess.run(
         [sys.executable, str(path)], capture_output=True, text=True, check=False, timeout=300
@@ -65,19 +69,9 @@ def test_examples_run(path):
     assert expected[path.stem] in done.stdout
 
 
-def test_the_readme_states_what_the_records_hold():
-    paths = sorted((ROOT / "results" / "mnist-addition-10").glob("*.json"))
-    records = [json.loads(path.read_text()) for path in paths]
-    assert len(records) == 5
-    assert all(record["data"] == "mnist" for record in records)
-    rows = {"smtlayer": "with the formula", "conventional": "conventional network, same data"}
-    for method, label in rows.items():
-        scores = [record["methods"][method]["scores"] for record in records]
-        cells = []
-        for name in ("unseen_accuracy", "accuracy", "representation"):
-            values = [score[name] for score in scores if name in score]
-            cells.append(f"{100 * sum(values) / len(values):.1f} %" if values else "-")
-        assert f"| {label} | {' | '.join(cells)} |" in README.replace("**", "")
+def test_the_results_are_shown_where_they_are_looked_for():
+    for path in (ROOT / "README.md", ROOT / "docs" / "explain" / "results.md"):
+        assert "<!-- table1 -->\n| " in path.read_text()  # that it is right: the test below
 
 
 def test_the_pages_state_what_the_benchmarks_printed():
@@ -147,10 +141,7 @@ def test_the_experiment_of_the_how_to_is_one(tmp_path):
     experiment = load_experiment(tmp_path / "mine.toml")
     assert experiment.methods == ("core", "mixed")
     assert experiment.config("mixed").layer.backward == "mix(core, marginal)"
-    assert (experiment.config("core").restarts.most, experiment.config("mixed").restarts.most) == (
-        1,
-        3,
-    )
+    assert [experiment.config(name).restarts.most for name in experiment.methods] == [1, 3]
 
 
 def page_commands(path: Path) -> list[list[str]]:
@@ -184,8 +175,7 @@ def test_failures_on_addition_and_algebra_show_in_training_accuracy():
 
 @pytest.mark.parametrize("path", [WHY, TRAIN], ids=lambda p: p.stem)
 def test_every_relative_link_of_a_page_exists(path):
-    later = {"../../examples/06_lightning.py"}
-    links = set(re.findall(r"\]\((?!https?:)([^)#]*)(?:#[^)]*)?\)", path.read_text())) - later
+    links = set(re.findall(r"\]\((?!https?:)([^)#]*)(?:#[^)]*)?\)", path.read_text()))
     assert links
     for link in links:
         assert not link or (path.parent / link).exists(), link

@@ -142,9 +142,7 @@ def test_the_loss_leaves_out_what_is_not_asked():
 
 
 def test_scouts_are_for_tasks_that_have_them(task, config):
-    with pytest.raises(
-        ConfigError, match="'scouts' is for tasks that have scouts"
-    ):
+    with pytest.raises(ConfigError, match="'scouts' is for tasks that have scouts"):
         Trainer(task, config(pretrain={"kind": "scouts"})).run()
 
 

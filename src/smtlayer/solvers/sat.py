@@ -23,7 +23,7 @@ from smtlayer.theory import Theory
 
 # How far the solver goes before it looks at the clock: a fraction of a second.
 _CONFLICTS, _PROPAGATIONS = 2_000, 5_000_000
-_REPAIRS = 1_000  # after so many the solver is opened anew; each uses up a variable
+_REPAIRS = 200  # after so many the solver is opened anew; each uses up a variable
 _COUNTERS = 5_000  # or after one that took more variables than this: they would slow all others
 
 
@@ -113,8 +113,6 @@ class SatRow:
         self._timeout_s = timeout_ms / 1000
         self.deadline = 0.0
         self._guard: list[int] = []
-        self._repairs = 0
-        self.top = 0
         self._reopen()
 
     def solve(self, inputs: Signs) -> Row:
@@ -213,10 +211,7 @@ class SatRow:
         Clauses added, and all that the solver learns from them, hold only if the guard does. With
         the guard false for good they say nothing any more, and the solver drops them.
         """
-        first = self._cnf.n_variables + _REPAIRS
-        if self._repairs == _REPAIRS or self.top > first + _COUNTERS:
-            self._reopen()
-        self.top = first
+        self.top = self._cnf.n_variables + _REPAIRS
         try:
             yield
         finally:
@@ -225,6 +220,9 @@ class SatRow:
                 self._solver.add_clause([-guard[0]])
 
     def _start(self) -> None:
+        used = self.top - self._cnf.n_variables - _REPAIRS
+        if self._repairs == _REPAIRS or used > _COUNTERS:
+            self._reopen()
         self.deadline = time.monotonic() + self._timeout_s
 
     def _reopen(self) -> None:
@@ -232,6 +230,7 @@ class SatRow:
         # It shall know all variables, also those that no clause mentions.
         self._solver.add_clause([self._cnf.n_variables, -self._cnf.n_variables])
         self._repairs = 0
+        self.top = 0
 
     def _row(self, status: Status, model: Any, proved: bool = True) -> Row:
         if status is not Status.SAT:

@@ -6,20 +6,21 @@ the library needs Lightning.
 
 import math
 import time
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, final
 
 import torch
 
 from smtlayer.errors import MissingPackageError
 from smtlayer.training.step import solver_counts, solver_layers
 
+if TYPE_CHECKING:
+    from lightning.pytorch import LightningModule, Trainer
+
+_missing: ImportError | None = None
 try:
-    from lightning.pytorch import Callback, LightningModule, Trainer
-except ImportError as error:
-    raise MissingPackageError(
-        "The Lightning callback needs the lightning package. "
-        "Install it with: pip install smtlayer[lightning]"
-    ) from error
+    from lightning.pytorch import Callback
+except ImportError as error:  # told by the constructor, so that tools can import every module
+    Callback, _missing = object, error  # type: ignore[assignment, misc]
 
 _FORWARD = ("rows", "sat", "unsat", "unknown", "unproved", "cache_hits")
 _BACKWARD = ("settled", "asked", "silent", "contradicted", "undecided")
@@ -54,19 +55,21 @@ class SolverCallback(Callback):
             steps all count.
 
     Raises:
-        ValueError: As training starts, if the module has no solver layer, or its length is not
-            known.
+        MissingPackageError: If Lightning is not installed.
+        ValueError: As training starts, if the module has no solver layer, or the number of steps
+            cannot be told.
 
     Example:
-        >>> callback = SolverCallback(every_n_steps=50)
-        >>> trainer = Trainer(max_epochs=5, callbacks=[callback], logger=False)
-        >>> callback in trainer.callbacks
-        True
-
-        A whole training is in `examples/06_lightning.py`.
+        `Trainer(max_epochs=5, callbacks=[SolverCallback()])`; a whole training is in
+        `examples/06_lightning.py`.
     """
 
     def __init__(self, *, every_n_steps: int = 0, total: int | None = None) -> None:
+        if _missing is not None:
+            raise MissingPackageError(
+                "The Lightning callback needs the lightning package. "
+                "Install it with: pip install smtlayer[lightning]"
+            ) from _missing
         if every_n_steps < 0:
             raise ValueError(
                 f"SolverCallback expects every_n_steps of at least 0. Got {every_n_steps}."
@@ -81,7 +84,7 @@ class SolverCallback(Callback):
         self._window: _Look = {}
         self._evaluation: _Look = {}
 
-    def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
+    def on_train_start(self, trainer: "Trainer", pl_module: "LightningModule") -> None:
         """Finds out how long training is."""
         _refuse_layerless(pl_module)
         self._total = self._given or _estimate(trainer)
@@ -89,14 +92,14 @@ class SolverCallback(Callback):
         self._window = {}
         self._begin(pl_module)  # going on in the middle of an epoch, no epoch starts
 
-    def on_train_epoch_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
+    def on_train_epoch_start(self, trainer: "Trainer", pl_module: "LightningModule") -> None:
         """Starts the counts at zero."""
         self._begin(pl_module)
 
     def on_train_batch_end(
         self,
-        trainer: Trainer,
-        pl_module: LightningModule,
+        trainer: "Trainer",
+        pl_module: "LightningModule",
         outputs: object,
         batch: Any,
         batch_idx: int,
@@ -113,18 +116,18 @@ class SolverCallback(Callback):
                 # Lightning's own metrics of this step have its number counted from 0
                 logger.log_metrics(_named(values, "", "_step"), step=trainer.global_step - 1)
 
-    def on_train_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
+    def on_train_epoch_end(self, trainer: "Trainer", pl_module: "LightningModule") -> None:
         """Logs the epoch."""
         values = _values(_since(self._epoch, _look(pl_module), trainer), _FORWARD + _BACKWARD)
         values["progress"] = self._progress(trainer)
         _log(pl_module, _named(values))
 
-    def on_validation_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
+    def on_validation_start(self, trainer: "Trainer", pl_module: "LightningModule") -> None:
         """Notes where the counts stand."""
         _refuse_layerless(pl_module)
         self._evaluation = _look(pl_module)
 
-    def on_validation_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
+    def on_validation_epoch_end(self, trainer: "Trainer", pl_module: "LightningModule") -> None:
         """Logs the validation, and takes it off what the epoch counts."""
         now = _look(pl_module)
         for look in (self._epoch, self._window):
@@ -132,25 +135,25 @@ class SolverCallback(Callback):
                 look[name] += now[name] - self._evaluation[name]
         _log(pl_module, _named(_values(_since(self._evaluation, now, trainer), _FORWARD), "val_"))
 
-    def on_test_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
+    def on_test_start(self, trainer: "Trainer", pl_module: "LightningModule") -> None:
         """Notes where the counts stand."""
         _refuse_layerless(pl_module)
         self._evaluation = _look(pl_module)
 
-    def on_test_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
+    def on_test_epoch_end(self, trainer: "Trainer", pl_module: "LightningModule") -> None:
         """Logs the test."""
         values = _values(_since(self._evaluation, _look(pl_module), trainer), _FORWARD)
         _log(pl_module, _named(values, "test_"))
 
-    def _progress(self, trainer: Trainer) -> float:
+    def _progress(self, trainer: "Trainer") -> float:
         return min(1.0, trainer.global_step / self._total)
 
-    def _tell(self, trainer: Trainer, module: LightningModule) -> None:
+    def _tell(self, trainer: "Trainer", module: "LightningModule") -> None:
         self._seen = trainer.global_step
         for layer in solver_layers(module):
             layer.progress = self._progress(trainer)
 
-    def _begin(self, module: LightningModule) -> None:
+    def _begin(self, module: "LightningModule") -> None:
         """Starts the epoch's counts; what the loggers have not heard of yet is still to be told."""
         before = _look(module)
         for layer in solver_layers(module):
@@ -160,7 +163,7 @@ class SolverCallback(Callback):
         self._window = {name: now - untold.get(name, 0) for name, now in self._epoch.items()}
 
 
-def _refuse_layerless(module: LightningModule) -> None:
+def _refuse_layerless(module: "LightningModule") -> None:
     if not solver_layers(module):
         raise ValueError(
             f"SolverCallback expects a module with an SMTLayer inside. "
@@ -169,7 +172,7 @@ def _refuse_layerless(module: LightningModule) -> None:
         )
 
 
-def _estimate(trainer: Trainer) -> int:
+def _estimate(trainer: "Trainer") -> int:
     steps = trainer.estimated_stepping_batches
     if math.isinf(steps) or steps < 1:  # -1 for data without a length
         raise ValueError(
@@ -179,11 +182,11 @@ def _estimate(trainer: Trainer) -> int:
     return int(steps)
 
 
-def _look(module: LightningModule) -> _Look:
+def _look(module: "LightningModule") -> _Look:
     return solver_counts(module) | {_CLOCK: time.perf_counter()}
 
 
-def _since(before: _Look, now: _Look, trainer: Trainer) -> _Look:
+def _since(before: _Look, now: _Look, trainer: "Trainer") -> _Look:
     """What happened between two looks, summed over processes."""
     passed = {name: float(now[name] - before[name]) for name in now}
     if trainer.world_size == 1:
@@ -209,6 +212,6 @@ def _named(values: dict[str, float], before: str = "", after: str = "") -> dict[
     return {f"solver/{before}{name}{after}": value for name, value in values.items()}
 
 
-def _log(module: LightningModule, values: dict[str, float]) -> None:
+def _log(module: "LightningModule", values: dict[str, float]) -> None:
     # All processes log the same: with sync_dist Lightning averages equals, and does not warn.
     module.log_dict(values, batch_size=1, sync_dist=True)
