@@ -9,6 +9,7 @@ from typer.testing import CliRunner
 
 from smtlayer import __version__
 from smtlayer.cli import app
+from smtlayer.errors import ConfigError
 
 run = CliRunner().invoke
 
@@ -74,6 +75,15 @@ def test_a_finished_run_is_shown_again_and_not_done_again(trained):
     answer = run(app, ["train", "mnist-addition", *SMALL, "--out", str(folder)])
     assert "finished earlier" in answer.output
     assert (folder / "best" / "record.json").read_text() == before
+
+
+def test_a_folder_of_another_run_is_refused_again_and_again(trained):
+    folder, _ = trained
+    for _ in range(2):
+        asked = ["train", "mnist-addition", *SMALL, "--seed", "5", "--out", str(folder)]
+        done = run(app, asked)
+        assert isinstance(done.exception, ConfigError)
+        assert "belongs to a run with other options" in str(done.exception)
 
 
 def test_the_same_seed_gives_the_same_losses_for_both_networks(trained, tmp_path):

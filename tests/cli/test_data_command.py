@@ -4,15 +4,16 @@ import hashlib
 import json
 import re
 from dataclasses import replace
+from importlib import import_module
 
 import pytest
 import typer
 from typer.testing import CliRunner
 
-from smtlayer.cli import data as command
 from smtlayer.errors import ConfigError, MissingDataError
 from smtlayer.tasks.data import FILES
 
+command = import_module("smtlayer.cli.data")  # in the package, `data` is the function
 app = typer.Typer()
 app.command()(command.data)
 

@@ -158,11 +158,9 @@ class _Bars:
 
 def _finished(config: RunConfig, folder: Path) -> RunRecord | None:
     """The record of the same run, if it is there."""
-    path, told = folder / "record.json", folder / "config.toml"
-    if not path.is_file() or not told.is_file():
-        return None
-    same = told.read_text(encoding="utf-8") == config.to_toml()
-    return RunRecord.read(path) if same else None
+    path = folder / "record.json"
+    record = RunRecord.read(path) if path.is_file() else None
+    return record if record is not None and record.config == config.as_dict() else None
 
 
 def _draw(console: Console, finished: Run, folder: Path) -> None:

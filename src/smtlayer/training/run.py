@@ -8,6 +8,7 @@ import torch
 
 from smtlayer.tasks import Model, Task
 from smtlayer.training.build import make_task
+from smtlayer.training.checkpoints import Checkpoint
 from smtlayer.training.config import RunConfig
 from smtlayer.training.metrics import evaluate
 from smtlayer.training.records import RunRecord
@@ -52,6 +53,7 @@ def run(
     """
     task = make_task(config.task, data_dir)
     if folder is not None:
+        Checkpoint(folder, config).load()  # or an error, before anything is written over
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "config.toml").write_text(config.to_toml(), encoding="utf-8")
     attempts = _train(task, config, folder, on_step)
