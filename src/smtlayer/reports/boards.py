@@ -36,7 +36,7 @@ def boards_figure(examples: Examples, title: str) -> Any:
         _grid(axis, size)
         pairs = [(found[reading.name][row], wanted[reading.name][row]) for reading in told]
         for cell, (reading, (number, truth)) in enumerate(zip(told, pairs, strict=True)):
-            if reading.read is None:
+            if reading.truth is None:  # no hint
                 _filled(axis, cell, size, number, truth)
             else:
                 _mark_hint(axis, cell, size, reading)
@@ -109,7 +109,7 @@ def _small(axis: Any, middle: float, height: float, text: str, colour: str, gid:
 
 
 def _headline(axis: Any, examples: Examples, row: int, told: list[Reading], wrong: int) -> None:
-    hints = sum(reading.read is not None for reading in told)
+    hints = sum(reading.truth is not None for reading in told)
     overruled = sum(reading.overruled for reading in told)
     if not examples.answered[row]:
         end = "no answer"

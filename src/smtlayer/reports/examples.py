@@ -48,7 +48,8 @@ class Reading:
     @property
     def text(self) -> str:
         """The value; with an arrow from what was read to what was taken if they differ."""
-        return f"{self.read} → {self.taken}" if self.overruled else str(self.read)
+        read = "?" if self.read is None else self.read  # bits that make no value
+        return f"{read} → {self.taken}" if self.overruled else str(read)
 
 
 @dataclass(frozen=True, eq=False)
