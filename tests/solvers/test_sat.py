@@ -162,7 +162,7 @@ def test_small_boards_get_the_cores_of_z3(four):
 
 def test_options_compare_print_hash_pickle_and_copy():
     assert Sat(timeout_ms=5) == Sat(timeout_ms=5) != Sat(timeout_ms=6)
-    assert repr(Sat()) == "Sat(timeout_ms=10000, workers=0, remember=10000)"
+    assert repr(Sat()) == "Sat(timeout_ms=10000, workers=0, remember=50000)"
     assert len({Sat(), Sat(), Sat(workers=1), Sat(remember=0)}) == 3
     assert pickle.loads(pickle.dumps(Sat(7, 2, 3))) == Sat(7, 2, 3) == copy.deepcopy(Sat(7, 2, 3))
     with ThreadPoolExecutor(1) as pool:

@@ -1,5 +1,7 @@
 """What is asked when, and where: chunks, second tries, measured choices, memories of workers."""
 
+import pickle
+from dataclasses import replace
 from functools import partial
 
 import faulty
@@ -79,6 +81,40 @@ def test_chunks_hold_two_milliseconds_of_work():
     assert pace.chunk("core", 100) == 1
     pace.saw_rows("core", 1, 5.0)
     assert pace.chunk("core", 100) == 1
+
+
+def test_little_work_is_handed_out_in_one_go_and_much_in_two():
+    pace = Pace()
+    assert pace.share("solve", 32, 4) == 4  # nothing is known yet
+    pace.saw_rows("solve", 10, 0.001)
+    assert pace.share("solve", 32, 4) == 8
+    assert pace.share("solve", 33, 4) == 9
+    assert pace.share("solve", 10, 8) == 3  # 0.3 ms, so that four workers sleep on
+    assert pace.share("solve", 80, 4) == 10  # 2 ms each
+    pace.saw_rows("core", 1, 5.0)
+    assert pace.share("core", 32, 4) == 4
+    assert pace.share("core", 4, 4) == 0
+
+
+def test_questions_and_answers_travel_whole():
+    signs, weights = np.array([[1, 0], [-1, 1]], dtype=np.int8), np.array([[0.1, 2], [3, 1e-300]])
+    asked = Questions("maximize", signs, weights, np.zeros((2, 0), dtype=np.int8))
+    for part in (asked, asked.cut(range(1, 2)), asked.cut(range(0)), questions(3)):
+        same = pickle.loads(pickle.dumps(part))
+        assert same.kind == part.kind
+        for name in ("inputs", "weights", "outputs"):
+            one, other = getattr(same, name), getattr(part, name)
+            assert (one.dtype, one.shape, one.tolist()) == (
+                other.dtype,
+                other.shape,
+                other.tolist(),
+            )
+    whole = replace(answered(questions(4), range(1, 4)), seconds=0.5, error="oh")
+    same = pickle.loads(pickle.dumps(whole))
+    assert (same.seconds, same.error) == (0.5, "oh")
+    for name in ("status", "inputs", "outputs", "proved"):
+        one, other = getattr(same, name), getattr(whole, name)
+        assert (one.dtype, one.tolist()) == (other.dtype, other.tolist())
 
 
 def test_small_batches_stay_here_and_large_ones_do_not():

@@ -152,7 +152,7 @@ def test_a_time_limit_is_above_zero(timeout_ms):
 
 def test_options_compare_print_and_hash():
     assert Z3(timeout_ms=5) == Z3(timeout_ms=5) != Z3(timeout_ms=6)
-    assert repr(Z3()) == "Z3(timeout_ms=10000, seed=0, workers=0, remember=10000)"
+    assert repr(Z3()) == "Z3(timeout_ms=10000, seed=0, workers=0, remember=50000)"
     assert len({Z3(), Z3(), Z3(seed=1)}) == 2
 
 

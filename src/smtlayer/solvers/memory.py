@@ -33,7 +33,7 @@ def check_size(who: str, size: int) -> None:
 
 @final
 class Remembering:
-    """Answers rows from memory where it can, and asks another solver about the rest.
+    """Answers rows from memory where it can, and asks another solver about the rest, on the host.
 
     What an answer hangs on is what it is remembered by:
 
@@ -100,11 +100,12 @@ class Remembering:
 
     def solve(self, inputs: Tensor) -> Solution:
         """A model that agrees with every observed input."""
-        keys = _keys(b"model", _signs(inputs), self._free(inputs))
+        signs = _signs(inputs)
+        keys = _keys(b"model", signs, self._free(inputs))
         records = self._recall(keys)
 
         def ask(rows: _Rows) -> tuple[_Records, list[bytes]]:
-            answer = _records(self._solver.solve(_pick(inputs, rows)), self._solution)
+            answer = _records(self._solver.solve(_pick(signs, rows)), self._solution)
             return answer, [keys[i] for i in rows]
 
         self._complete(records, keys, ask)
@@ -112,20 +113,20 @@ class Remembering:
 
     def maximize(self, inputs: Tensor, weights: Tensor, outputs: Tensor | None = None) -> Solution:
         """A model with the wanted outputs that overrules inputs of the least total weight."""
-        signs = _signs(inputs)
+        signs, sizes = _signs(inputs), _sizes(weights)
         wanted = self._free(inputs) if outputs is None else _signs(outputs)
         agreed = _keys(b"model", signs, wanted)
         # Where `solve` says UNSAT there may be a repair: only models count here.
         records = [r if r and r[0] == Status.SAT else None for r in self._recall(agreed)]
         keys = agreed
         if None in records:
-            keys = _keys(b"repair", signs, wanted, _observed(weights, signs, 0.0))
+            keys = _keys(b"repair", signs, wanted, _observed(sizes, signs, 0.0))
             repaired = self._recall(keys)
             records = [r or other for r, other in zip(records, repaired, strict=True)]
 
         def ask(rows: _Rows) -> tuple[_Records, list[bytes]]:
-            some = None if outputs is None else _pick(outputs, rows)
-            found = self._solver.maximize(_pick(inputs, rows), _pick(weights, rows), some)
+            some = None if outputs is None else _pick(wanted, rows)
+            found = self._solver.maximize(_pick(signs, rows), _pick(sizes, rows), some)
             answer = _records(found, self._solution)
             overruled = (answer["inputs"] * signs[rows] < 0).any(-1)
             plain = (~overruled & (answer["status"] == Status.SAT)).tolist()
@@ -136,13 +137,13 @@ class Remembering:
 
     def core(self, inputs: Tensor, weights: Tensor, outputs: Tensor) -> Core:
         """A minimal set of inputs that contradicts the wanted outputs."""
-        signs = _signs(inputs)
-        order = np.argsort(-_observed(weights, signs, -np.inf), axis=-1, kind="stable")
-        keys = _keys(b"core", signs, _signs(outputs), order.astype(np.uint32))
+        signs, sizes, wanted = _signs(inputs), _sizes(weights), _signs(outputs)
+        order = np.argsort(-_observed(sizes, signs, -np.inf), axis=-1, kind="stable")
+        keys = _keys(b"core", signs, wanted, order.astype(np.uint32))
         records = self._recall(keys)
 
         def ask(rows: _Rows) -> tuple[_Records, list[bytes]]:
-            parts = [_pick(part, rows) for part in (inputs, weights, outputs)]
+            parts = [_pick(part, rows) for part in (signs, sizes, wanted)]
             return _records(self._solver.core(*parts), self._core), [keys[i] for i in rows]
 
         self._complete(records, keys, ask)
@@ -203,9 +204,16 @@ def _signs(signs: Tensor) -> NDArray[np.int8]:
     return found
 
 
-def _observed(weights: Tensor, signs: NDArray[np.int8], free: float) -> NDArray[np.float64]:
+def _sizes(weights: Tensor) -> NDArray[np.float64]:
+    found: NDArray[np.float64] = weights.detach().to("cpu", torch.float64).numpy()
+    return found
+
+
+def _observed(
+    weights: NDArray[np.float64], signs: NDArray[np.int8], free: float
+) -> NDArray[np.float64]:
     """The weights as they count: those of free inputs are nobody's business."""
-    return np.where(signs != 0, weights.detach().to("cpu", torch.float64).numpy(), free)
+    return np.where(signs != 0, weights, free)
 
 
 def _keys(kind: bytes, *parts: NDArray[Any]) -> list[bytes]:
@@ -214,10 +222,9 @@ def _keys(kind: bytes, *parts: NDArray[Any]) -> list[bytes]:
     return [blake2b(row, digest_size=16, person=kind).digest() for row in rows]
 
 
-def _pick(tensor: Tensor, rows: _Rows) -> Tensor:
-    if len(rows) == len(tensor):
-        return tensor
-    return tensor.index_select(0, torch.tensor(rows, device=tensor.device))
+def _pick(values: NDArray[Any], rows: _Rows) -> Tensor:
+    """Some rows, on the host, where they already are."""
+    return torch.from_numpy(values if len(rows) == len(values) else values[rows])
 
 
 def _records(answer: Solution | Core, kind: np.dtype[Any]) -> _Records:

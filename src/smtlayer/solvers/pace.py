@@ -1,10 +1,12 @@
 """This file measures how long rows take and what a pool costs on top, to choose between them."""
 
+import math
 from typing import final
 
 from smtlayer.solvers.rows import Kind
 
 _CHUNK_S = 0.002  # work enough that handing it out hardly counts, little enough to share evenly
+_LEAST_S = 0.0003  # less than this is not worth waking another worker for
 _QUICK_S = 0.005  # rows short enough that waiting for the next ones counts
 _NEWS = 0.2  # how much the last measurement counts
 _FADE = 0.98  # an overhead that was measured once on a bad day is measured again some day
@@ -44,6 +46,18 @@ class Pace:
     def knows(self, kind: Kind) -> bool:
         """Whether rows of a kind were ever timed."""
         return kind in self._row_s
+
+    def share(self, kind: Kind, rows: int, workers: int) -> int:
+        """The most rows of a batch to hand out at once, so that workers are done at about one time.
+
+        Little work is handed out in one go, much in two or more, lest one worker gets all the hard
+        rows.
+        """
+        row_s = max(self._row_s.get(kind, _CHUNK_S), 1e-9)
+        fair = math.ceil(rows / workers)
+        if fair * row_s < _CHUNK_S:
+            return max(fair, math.ceil(_LEAST_S / row_s))
+        return rows // (2 * workers)
 
     def chunk(self, kind: Kind, most: int) -> int:
         """How many rows to hand out at once; one at a time until it is known what they cost."""

@@ -13,7 +13,7 @@ from smtlayer.solvers.process import START_S, WorkerProcess
 from smtlayer.solvers.recipe import Recipe
 from smtlayer.solvers.rows import Answers
 from smtlayer.solvers.schedule import Schedule
-from smtlayer.solvers.worker import Ask, Message, Missing
+from smtlayer.solvers.worker import Ask, Message, Missing, send
 
 _MARGIN_S = 2.0  # beyond the time limits of its rows, before a worker counts as hung
 _TRIES = 2  # workers lost in a row before their first answer: something is wrong with all of them
@@ -98,8 +98,9 @@ class Pool:
                 self._ask(worker, worker.ahead, job)
 
     def _take(self, job: Job) -> range:
-        most = len(job.schedule.questions) // (2 * self.size)
-        return job.schedule.take(job.pace.chunk(job.schedule.questions.kind, most))
+        questions = job.schedule.questions
+        most = job.pace.share(questions.kind, len(questions), self.size)
+        return job.schedule.take(job.pace.chunk(questions.kind, most))
 
     def _expect(self, worker: WorkerProcess, job: Job) -> None:
         worker.expect("asked", len(worker.rows) * job.limit_s + _MARGIN_S)
@@ -109,7 +110,7 @@ class Pool:
 
     def _send(self, worker: WorkerProcess, message: Message, job: Job) -> None:
         try:
-            worker.connection.send(message)
+            send(worker.connection, message)
         except OSError:
             self._lose(worker, job)
 

@@ -53,7 +53,7 @@ class Sat:
 
     timeout_ms: int = 10_000
     workers: Workers = 0
-    remember: int = 10_000
+    remember: int = 50_000
 
     def __post_init__(self) -> None:
         check_positive(self, "timeout_ms")
@@ -100,7 +100,7 @@ class SatRow:
 
     Many a question needs no search: what follows from its literals at once is a contradiction, or
     says of every variable whether it is true, without a contradiction: then it is a model, and the
-    only one. A model is the set of all literals that hold.
+    only one.
     """
 
     def __init__(self, cnf: Cnf, n_inputs: int, timeout_ms: int) -> None:

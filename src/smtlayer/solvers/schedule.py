@@ -17,6 +17,7 @@ class Schedule:
 
     def __init__(self, questions: Questions) -> None:
         self.questions = questions
+        self._count = len(questions)
         self.lost = 0  # chunks
         self._answers = Answers.unknown(questions)
         self._seconds, self._error = 0.0, ""
@@ -28,12 +29,12 @@ class Schedule:
     @property
     def finished(self) -> bool:
         """Whether every row has its answer, or never will."""
-        return self.answered + self._given_up == len(self.questions)
+        return self.answered + self._given_up == self._count
 
     @property
     def waiting(self) -> int:
         """Number of rows that nobody was handed yet."""
-        return len(self.questions) - self._next + sum(len(rows) for rows in self._again)
+        return self._count - self._next + sum(map(len, self._again))
 
     @property
     def answers(self) -> Answers:
@@ -42,7 +43,7 @@ class Schedule:
 
     def take(self, size: int) -> range:
         """The rows to ask next, at most so many; none if all are handed out."""
-        rows = range(self._next, min(self._next + size, len(self.questions)))
+        rows = range(self._next, min(self._next + size, self._count))
         self._next = rows.stop
         return rows if rows or not self._again else self._again.popleft()
 

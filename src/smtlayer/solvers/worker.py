@@ -3,12 +3,14 @@
 import contextlib
 import fcntl
 import os
+import pickle
 import select
 import signal
 import sys
 import threading
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
+from typing import Any, NamedTuple
 
 import torch
 
@@ -17,8 +19,7 @@ from smtlayer.solvers.recipe import Recipe, Shelf
 from smtlayer.solvers.rows import Answers, Questions, answer_rows
 
 
-@dataclass(frozen=True, slots=True)
-class Ask:
+class Ask(NamedTuple):
     """A chunk of questions for the row solver with this key."""
 
     key: str
@@ -39,6 +40,11 @@ Message = Ask | Recipe
 Reply = Ready | Missing | Answers | SolverCrashedError
 
 
+def send(connection: "Connection[Any, Any]", message: Message | Reply) -> None:
+    """Sends what `connection.recv` receives; its own `send` copies a table of reducers first."""
+    connection.send_bytes(pickle.dumps(message, pickle.HIGHEST_PROTOCOL))
+
+
 def main(connection: int, lifeline: int) -> None:
     """Answers what comes over the first descriptor; dies when the second is closed."""
     # Blocked, not ignored: z3 sets a handler of its own while it works. The parent decides.
@@ -52,14 +58,14 @@ def main(connection: int, lifeline: int) -> None:
 
 def _serve(connection: "Connection[Reply, Message]") -> None:
     shelf = Shelf()
-    connection.send(Ready())
+    send(connection, Ready())
     while True:
         message = connection.recv()
         try:
             reply = _reply(message, shelf)
         except SolverCrashedError as error:
             reply = error
-        connection.send(reply)
+        send(connection, reply)
 
 
 def _reply(message: Message, shelf: Shelf) -> Reply:

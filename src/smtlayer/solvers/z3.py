@@ -51,7 +51,7 @@ class Z3:
     timeout_ms: int = 10_000
     seed: int = 0
     workers: Workers = 0
-    remember: int = 10_000
+    remember: int = 50_000
 
     def __post_init__(self) -> None:
         check_positive(self, "timeout_ms")
