@@ -112,9 +112,9 @@ def _run(
         f"seed {config.seed}, {config.device}", highlight=False,
     )  # fmt: skip
     columns = (
-        TextColumn("{task.description:<22}"), BarColumn(bar_width=24), MofNCompleteColumn(),
+        TextColumn("{task.description:<8}"), BarColumn(bar_width=16), MofNCompleteColumn(),
         TextColumn("loss {task.fields[loss]:.3f}  right {task.fields[right]:.1%}  "
-                   "solver {task.fields[solver]:.0%} of the time"),
+                   "solver {task.fields[solver]:.0%}"),
         TimeRemainingColumn(),
     )  # fmt: skip
     try:
@@ -139,7 +139,9 @@ class _Bars:
         """Moves the bar of the event's phase."""
         label = f"{self._config.method}, {event.phase}"
         if event.phase not in self._bars or event.done < self._bars[event.phase][1]:
-            bar = self._progress.add_task(label, total=event.total, loss=0.0, right=0.0, solver=0.0)
+            bar = self._progress.add_task(
+                event.phase, total=event.total, loss=0.0, right=0.0, solver=0.0
+            )
             self._bars[event.phase] = (bar, 0)
         bar, _ = self._bars[event.phase]
         self._bars[event.phase] = (bar, event.done)
@@ -152,7 +154,8 @@ class _Bars:
         if not self._console.is_terminal and event.done % steps == 0:
             self._console.print(
                 f"{label}: epoch {event.done // steps} of {phase.epochs}, loss {event.loss:.3f}, "
-                f"right {event.accuracy:.1%}, solver {event.solver_share:.0%} of the time"
+                f"right {event.accuracy:.1%}, solver {event.solver_share:.0%} of the time",
+                soft_wrap=True,
             )
 
 
@@ -188,14 +191,7 @@ def _time(
 def _show(console: Console, records: dict[str, RunRecord]) -> None:
     table = RichTable(title="Test rows that are right", title_justify="left")
     table.add_column("")
-    headings = (
-        "combinations not shown",
-        "all",
-        "symbols read",
-        "repaired",
-        "time",
-        "in the solver",
-    )
+    headings = ("not shown", "all", "symbols read", "repaired", "time", "solver")
     for heading in headings:
         table.add_column(heading, justify="right")
     for name, record in records.items():
@@ -208,7 +204,10 @@ def _show(console: Console, records: dict[str, RunRecord]) -> None:
         )  # fmt: skip
     console.print(table)
     first = next(iter(records.values()))
-    console.print(f"Data: {first.data_title}. Scored on {first.split} rows.", highlight=False)
+    console.print(
+        f"Not shown: combinations that training does not show. Data: {first.data_title}. "
+        f"Scored on {first.split} rows.", highlight=False, width=min(console.width, 100),
+    )  # fmt: skip
     dense = records.get("conventional")
     best = next((record for name, record in records.items() if name != "conventional"), None)
     if dense is None or best is None or "unseen_accuracy" not in best.scores:
