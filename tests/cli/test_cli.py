@@ -79,11 +79,13 @@ def test_a_finished_run_is_shown_again_and_not_done_again(trained):
 
 def test_a_folder_of_another_run_is_refused_again_and_again(trained):
     folder, _ = trained
+    before = (folder / "conventional" / "config.toml").read_text()
     for _ in range(2):
         asked = ["train", "mnist-addition", *SMALL, "--seed", "5", "--out", str(folder)]
         done = run(app, asked)
         assert isinstance(done.exception, ConfigError)
         assert "belongs to a run with other options" in str(done.exception)
+    assert (folder / "conventional" / "config.toml").read_text() == before
 
 
 def test_the_same_seed_gives_the_same_losses_for_both_networks(trained, tmp_path):

@@ -8,7 +8,7 @@ import z3
 from smtlayer import SMTLayer, Theory, __version__
 from smtlayer.errors import ConfigError
 from smtlayer.tasks import Batch, Model, Rows
-from smtlayer.training import RunRecord, evaluate, run, time_epochs
+from smtlayer.training import Epoch, RunRecord, Trainer, evaluate, run, time_epochs
 from smtlayer.training.metrics import right_rows
 
 
@@ -53,7 +53,9 @@ def test_a_file_that_is_no_record_is_told(tmp_path):
         RunRecord.read(path)
 
 
-def test_trainings_that_fail_begin_again_and_the_best_by_training_rows_is_kept(config, monkeypatch):
+def test_trainings_that_fail_begin_again_and_the_best_by_training_rows_is_kept(
+    config, task, monkeypatch
+):
     judged = iter([0.3, 0.8, 0.5])
     module = import_module("smtlayer.training.run")
     monkeypatch.setattr(module, "evaluate", lambda *a: {"accuracy": next(judged, 0.42)})
@@ -61,6 +63,9 @@ def test_trainings_that_fail_begin_again_and_the_best_by_training_rows_is_kept(c
     assert [r["seed"] for r in record.restarts] == [2, 1002, 2002]
     assert [r["training_accuracy"] for r in record.restarts] == [0.3, 0.8, 0.5]
     assert record.scores == {"accuracy": 0.42}
+    kept = Trainer(task, config(seed=1002))
+    kept.run()
+    assert [e["loss"] for e in record.epochs] == [e.loss for e in kept.epochs]
 
 
 def test_a_training_that_is_good_enough_is_the_last(config):
@@ -68,7 +73,8 @@ def test_a_training_that_is_good_enough_is_the_last(config):
     assert record.restarts == []
 
 
-def test_validation_rows_are_scored_alone_when_some_are_set_apart(config, task):
+@pytest.mark.parametrize("options", [{"validation": 0.1}, {"apart": 9}])
+def test_validation_rows_are_scored_alone_when_some_are_set_apart(config, task, options):
     asked = []
 
     def rows(split, count, seed, epoch=0):
@@ -76,7 +82,7 @@ def test_validation_rows_are_scored_alone_when_some_are_set_apart(config, task):
         return type(task).rows(task, "train", count, seed, epoch)
 
     task.rows = rows
-    record = run(config(task={"validation": 0.1})).record
+    record = run(config(task=options)).record
     assert record.split == "validation"
     assert "test" not in asked
 
@@ -87,6 +93,36 @@ def test_timing_takes_turns_and_drops_the_first_epoch(config):
     assert (timing.row, timing.method, timing.epochs) == ("bits", "best", 2)
     assert timing.ratio == pytest.approx(timing.epoch_seconds / timing.conventional_epoch_seconds)
     assert timing.epoch_seconds > 0
+
+
+def test_a_method_is_timed_beside_a_conventional_network_of_its_own_batch_size(config, monkeypatch):
+    module, turns = import_module("smtlayer.training.timing"), []
+
+    class Clock:
+        """An epoch takes a second for each row of a batch, twice that with a layer."""
+
+        def __init__(self, task, config):
+            size = config.train.batch_size
+            self.epoch = Epoch("train", 0, 0, size * (1 if config.layer is None else 2), {})
+
+        def in_turns(self, epochs):
+            for _ in range(epochs + 1):
+                turns.append(self.epoch.seconds)
+                yield [self.epoch] * epochs
+
+    monkeypatch.setattr(module, "Trainer", Clock)
+    small, large = (config(train={"batch_size": size}) for size in (4, 32))
+    dense = config(layer=False, train={"batch_size": 128})
+    found = time_epochs({"conventional": dense, "small": small, "large": large}, 1)
+    assert [(t.method, t.conventional_epoch_seconds, t.ratio) for t in found] == [
+        ("small", 4, 2), ("large", 32, 2),
+    ]  # fmt: skip
+    assert turns[:4] == turns[4:8]  # in turns
+
+
+def test_timing_without_a_conventional_network_is_refused(config):
+    with pytest.raises(ConfigError, match="compares with the method 'conventional'"):
+        time_epochs({"best": config()}, 1)
 
 
 def test_a_timing_is_written_with_its_machine(config, tmp_path):
@@ -127,6 +163,10 @@ def test_inputs_that_are_not_known_and_outputs_not_asked_count_for_nothing():
     rows = Rows(logits, torch.ones(1, 2), symbols, torch.tensor([True]), known, asked)
     scores = evaluate(Model(Reader(), SMTLayer(theory)), rows, theory, "cpu")
     assert scores["representation"] == 1.0
+    misread = Rows(-logits, torch.ones(1, 2), symbols, torch.tensor([True]), known, asked)
+    assert (
+        evaluate(Model(Reader(), SMTLayer(theory)), misread, theory, "cpu")["representation"] == 0
+    )
     assert scores["repaired"] == 0.0
     assert scores["output_symbols"] == 1.0
     assert "unseen_accuracy" not in scores
