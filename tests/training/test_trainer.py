@@ -178,3 +178,15 @@ def test_what_is_no_image_cannot_be_moved(task, config):
     task.rows = lambda *a, **k: Rows(made.symbols.long(), made.targets, made.symbols, made.seen)
     with pytest.raises(ConfigError, match=r"train\.shift moves images, and bits"):
         Trainer(task, config(train={"shift": 1})).run()
+
+
+def test_pre_training_draws_rows_of_its_own(task, config):
+    asked = []
+
+    def rows(split, count, seed, epoch=0):
+        asked.append(epoch)
+        return type(task).rows(task, split, count, seed, epoch)
+
+    task.rows = rows
+    Trainer(task, config(pretrain={"kind": "dense", "epochs": 2, "batch_size": 16})).run()
+    assert {-1, -2, 0, 1} == set(asked)
