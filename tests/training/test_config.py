@@ -1,9 +1,11 @@
 import tomllib
 
 import pytest
+import z3
 
+from smtlayer import Z3, Auto, Enumerate, Sat, Table, Theory
 from smtlayer.errors import ConfigError
-from smtlayer.training import RunConfig, load_experiment, make_task, row_names
+from smtlayer.training import LayerOptions, RunConfig, load_experiment, make_task, row_names
 from smtlayer.training.config import merged, parse_settings
 
 
@@ -149,3 +151,23 @@ def test_a_file_that_is_none_is_told(tmp_path, text, message):
     path.write_text(text)
     with pytest.raises(ConfigError, match=message):
         load_experiment(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "backend"),
+    [
+        ("auto", Auto(timeout_ms=77, workers=2)), ("sat", Sat(timeout_ms=77, workers=2)),
+        ("z3", Z3(timeout_ms=77, workers=2)), ("table", Table()), ("enumerate", Enumerate()),
+    ],
+)  # fmt: skip
+def test_the_options_of_a_layer_reach_it(name, backend):
+    a, y = z3.Bools("a y")
+    theory = Theory(y == a, inputs=[a], outputs=[y])
+    options = LayerOptions(
+        backend=name, timeout_ms=77, workers=2, forward="maxsmt", inference="smt",
+        backward="sample", weights="softmax", scale="batch",
+    )  # fmt: skip
+    layer = options.make(theory)
+    assert layer.backend == backend
+    told = ("forward='maxsmt'", "inference='smt'", "backward='sample'", "weights='softmax'")
+    assert all(text in str(layer) for text in (*told, "scale='batch'"))
