@@ -3,6 +3,7 @@
 import difflib
 import re
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,6 +24,7 @@ _SKIPPED = {
     "get-assignment", "get-info", "get-model", "get-option", "get-proof",
     "get-unsat-assumptions", "get-unsat-core", "get-value", "set-option", "simplify",
 }  # fmt: skip
+_PREFIX = "constraint "  # of a name that the script has another use for
 
 
 class _Command(NamedTuple):
@@ -39,6 +41,57 @@ def write(constraints: Sequence[Any]) -> str:
     return str(solver.sexpr())
 
 
+def with_names(script: str, names: Sequence[str | None]) -> str:
+    """A script whose first assertions are `:named`, where there is a name for them."""
+    used = _words(script)
+    asserts = [command for command in _commands(script) if command.name == "assert"]
+    for command, name in reversed(list(zip(asserts, names, strict=False))):
+        if name is not None:
+            taken = name in used or name.startswith(_PREFIX) or _is_builtin(name)
+            label = _PREFIX + name if taken else name
+            body = script[command.start + len("(assert") : command.stop - 1].strip()
+            named = f"(assert (! {body} :named |{label}|))"
+            script = script[: command.start] + named + script[command.stop :]
+    return script
+
+
+def _assertion_names(script: str) -> list[str | None]:
+    """The name of each assertion, None for one without."""
+    used = _words(script)
+    asserts = [command for command in _commands(script) if command.name == "assert"]
+    return [_own_name(script[command.start : command.stop], used) for command in asserts]
+
+
+def _own_name(command: str, used: set[str]) -> str | None:
+    """The `:named` of an assertion as a whole; that of a part of it names no constraint."""
+    words = [word for word in _TOKEN.findall(command) if word[0] != ";"]
+    if words[2:4] != ["(", "!"]:
+        return None
+    name, depth = None, 0
+    for word, after in pairwise(words):
+        depth += (word == "(") - (word == ")")
+        if depth == 2 and word == ":named":
+            name = " ".join(after.strip("|").split())
+    rest = name.removeprefix(_PREFIX) if name else name
+    if rest and rest != name and (rest in used or rest.startswith(_PREFIX) or _is_builtin(rest)):
+        return rest
+    return name or None
+
+
+def _words(script: str) -> set[str]:
+    """Everything a script has a use for."""
+    return {word.strip("|") for word in _TOKEN.findall(script)}
+
+
+def _is_builtin(name: str) -> bool:
+    """Whether z3 has a meaning of its own for a name."""
+    try:
+        parse(f"(assert (! true :named |{name}|))")
+    except TheoryError:
+        return True
+    return False
+
+
 def parse(text: str) -> list[Any]:
     """The assertions of a script, in a context of their own."""
     try:
@@ -47,8 +100,12 @@ def parse(text: str) -> list[Any]:
         raise TheoryError(f"SMT-LIB text cannot be read{_reason(error)}.") from error
 
 
-def read(text_or_path: str | Path, names: Sequence[str]) -> tuple[list[Any], dict[str, Any]]:
-    """The assertions of a script, and the constants it declares under the given names."""
+def read(
+    text_or_path: str | Path, names: Sequence[str]
+) -> tuple[list[Any], dict[str, Any], list[str | None]]:
+    """The assertions of a script, the constants it declares under the given names, and the names
+    that the assertions have.
+    """
     script = _theory_part(_load(text_or_path))
     try:
         parse(script)
@@ -67,7 +124,7 @@ def read(text_or_path: str | Path, names: Sequence[str]) -> tuple[list[Any], dic
     for name, term in constants.items():
         if term.decl().kind() != z3.Z3_OP_UNINTERPRETED or str(term.decl().name()) != name:
             raise _undeclared(name, _declared(script))
-    return formulas[:split], constants
+    return formulas[:split], constants, _assertion_names(script)
 
 
 def _undeclared(name: str, declared: Sequence[str]) -> TheoryError:

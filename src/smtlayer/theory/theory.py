@@ -1,19 +1,18 @@
 """This file holds Theory: a formula, and which of its symbols are inputs and outputs."""
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import torch
-import z3
 from torch import Tensor
 
 from smtlayer.errors import TheoryError
 from smtlayer.theory import smtlib
-from smtlayer.theory.encodings import Encoding, OneHot, encoding_of, one_hot, python_value, sides
+from smtlayer.theory.encodings import Encoding, OneHot, encoding_of, one_hot, sides
+from smtlayer.theory.given import check_contexts, formulas_of, names_of, symbols_of
 from smtlayer.theory.symbols import free_symbols, two_meanings
+from smtlayer.theory.translate import decode_rows, encode_rows
 
 if TYPE_CHECKING:
     from smtlayer.solvers.check import TheoryReport
@@ -26,7 +25,8 @@ class Theory:
     two theories built alike are equal and a worker process can rebuild one.
 
     Args:
-        constraints: A z3 formula, or a sequence of them that hold together.
+        constraints: A z3 formula, or a sequence of them that hold together, or a mapping that
+            gives each of them a name, `{name: formula}`, for explanations and errors.
         inputs: Symbols that the network sets: `Bool` (one column), `BitVec(w)` (w columns, most
             significant bit first), or `one_hot(symbol, values)` (one column a value).
         outputs: Symbols to read back, given likewise. A symbol may be input and output.
@@ -36,6 +36,7 @@ class Theory:
         TypeError: If a constraint is not a formula, or an input or output not a symbol.
 
     Example:
+        >>> import z3
         >>> a, b = z3.BitVecs("a b", 4)
         >>> total = z3.BitVec("total", 5)
         >>> theory = Theory(
@@ -51,12 +52,12 @@ class Theory:
 
     def __init__(self, constraints: Any, inputs: Sequence[Any], outputs: Sequence[Any]) -> None:
         encodings = (
-            [encoding_of(request, "input") for request in _symbols(inputs, "inputs")],
-            [encoding_of(request, "output") for request in _symbols(outputs, "outputs")],
+            [encoding_of(request, "input") for request in symbols_of(inputs, "inputs")],
+            [encoding_of(request, "output") for request in symbols_of(outputs, "outputs")],
         )
-        formulas = _formulas(constraints, encodings[0][0].symbol.ctx)
-        _check_contexts([*formulas, *(e.symbol for side in encodings for e in side)])
-        self._build(formulas, *encodings)
+        formulas = formulas_of(constraints, encodings[0][0].symbol.ctx)
+        check_contexts([*formulas, *(e.symbol for side in encodings for e in side)])
+        self._build(formulas, *encodings, names=names_of(constraints))
         _check_symbols(self)
         self._check_text()
 
@@ -66,8 +67,10 @@ class Theory:
         inputs: Sequence[Encoding],
         outputs: Sequence[Encoding],
         archive: str | None = None,
+        names: Sequence[str | None] | None = None,
     ) -> None:
         self.constraints: tuple[Any, ...] = tuple(constraints)
+        self.constraint_names: tuple[str | None, ...] = tuple(names or [None] * len(constraints))
         self._inputs, self._outputs = tuple(inputs), tuple(outputs)
         self.inputs: tuple[Any, ...] = tuple(c for e in self._inputs for c in e.columns)
         self.outputs: tuple[Any, ...] = tuple(c for e in self._outputs for c in e.columns)
@@ -103,6 +106,8 @@ class Theory:
     ) -> "Theory":
         """Reads SMT-LIB 2: declarations, definitions and assertions.
 
+        An assertion that is `:named` keeps its name, see `constraint_names`.
+
         Args:
             text_or_path: A script, or the path of a file that holds one.
             inputs: Names of declared constants, or `one_hot(name, values)`.
@@ -116,7 +121,7 @@ class Theory:
             >>> theory.n_inputs, theory.n_outputs
             (2, 1)
         """
-        inputs, outputs = _symbols(inputs, "inputs"), _symbols(outputs, "outputs")
+        inputs, outputs = symbols_of(inputs, "inputs"), symbols_of(outputs, "outputs")
         names = [r.symbol if isinstance(r, OneHot) else r for r in (*inputs, *outputs)]
         for name in names:
             if not isinstance(name, str):
@@ -124,7 +129,7 @@ class Theory:
                     f"Theory.from_smtlib takes the names of declared constants. Got {name!r} "
                     f"of type {type(name).__name__}."
                 )
-        constraints, constants = smtlib.read(text_or_path, names)
+        constraints, constants, named = smtlib.read(text_or_path, names)
         if not constraints:
             raise TheoryError(
                 "Theory.from_smtlib: the script asserts nothing. Add an (assert ...) command."
@@ -135,18 +140,22 @@ class Theory:
                 return one_hot(constants[request.symbol], request.values)
             return constants[request]
 
-        return cls(constraints, [resolve(r) for r in inputs], [resolve(r) for r in outputs])
+        theory = cls(constraints, [resolve(r) for r in inputs], [resolve(r) for r in outputs])
+        theory.constraint_names = tuple(named)
+        return theory
 
     def to_smtlib(self) -> str:
         """The theory as an SMT-LIB 2 script: z3 reads it, and others where the formula is standard.
 
-        What `one_hot` adds is asserted too; comments name the inputs and outputs.
+        What `one_hot` adds is asserted too; comments name the inputs and outputs. A constraint
+        with a name is `:named` so; a name that the script has another use for is written as
+        `constraint NAME`, and `from_smtlib` knows it.
         """
         head = "".join(
             f"; {role}: {', '.join(' '.join(e.symbol.decl().name().split()) for e in encodings)}\n"
             for role, encodings in (("inputs", self._inputs), ("outputs", self._outputs))
         )
-        return head + smtlib.write(self.formulas)
+        return head + smtlib.with_names(smtlib.write(self.formulas), self.constraint_names)
 
     @property
     def formulas(self) -> tuple[Any, ...]:
@@ -183,11 +192,11 @@ class Theory:
         Returns:
             Signs of shape `(..., n_inputs)`, int8.
         """
-        return _encode(self._inputs, values, "inputs")
+        return encode_rows(self._inputs, values, "inputs")
 
     def encode_outputs(self, /, **values: Any) -> Tensor:
         """Output signs for the given values by symbol name; outputs not named are 0, free."""
-        return _encode(self._outputs, values, "outputs")
+        return encode_rows(self._outputs, values, "outputs")
 
     def decode(self, outputs: Tensor) -> dict[str, Any]:
         """Values by symbol name for output signs of shape `(..., n_outputs)`.
@@ -195,14 +204,14 @@ class Theory:
         One row gives Python values; more rows give numpy arrays. A row without a model decodes to
         `None`; arrays that hold a `None` have dtype `object`.
         """
-        return _decode(self._outputs, outputs, "outputs")
+        return decode_rows(self._outputs, outputs, "outputs")
 
     def decode_inputs(self, inputs: Tensor) -> dict[str, Any]:
         """Values by symbol name for input signs (or logits) of shape `(..., n_inputs)`.
 
         `None` where a symbol is not wholly known, or a one-hot symbol has no value or several.
         """
-        return _decode(self._inputs, inputs, "inputs")
+        return decode_rows(self._inputs, inputs, "inputs")
 
     def check(self, *, timeout_s: float = 10.0, max_models: int = 20_000) -> "TheoryReport":
         """Tells what to know before training: see `TheoryReport`.
@@ -233,10 +242,14 @@ class Theory:
         return hash(self.digest)
 
     def __reduce__(self) -> Any:
-        return _restore, (self._archive, self._shape)
+        return _restore, (self._archive, self._shape, self.constraint_names)
 
 
-def _restore(archive: str, shape: tuple[tuple[int, ...], tuple[int, ...]]) -> Theory:
+def _restore(
+    archive: str,
+    shape: tuple[tuple[int, ...], tuple[int, ...]],
+    names: Sequence[str | None] | None = None,
+) -> Theory:
     """A theory from its text, in a z3 context of its own."""
     formulas = smtlib.parse(archive)
     kinds = [*shape[0], *shape[1]]
@@ -249,56 +262,14 @@ def _restore(archive: str, shape: tuple[tuple[int, ...], tuple[int, ...]]) -> Th
         request = one_hot(symbol, [sides(term)[1] for term in group]) if kind else symbol
         encodings.append(encoding_of(request, "symbol"))
     theory = Theory.__new__(Theory)
-    theory._build(constraints, encodings[: len(shape[0])], encodings[len(shape[0]) :], archive)
+    split = len(shape[0])
+    theory._build(constraints, encodings[:split], encodings[split:], archive, names)
     return theory
 
 
 def _kinds(encodings: Iterable[Encoding]) -> tuple[int, ...]:
     """0 for a symbol with columns of its own, else the number of one-hot values."""
     return tuple(len(e.anchors) if e.domain is not None else 0 for e in encodings)
-
-
-def _formulas(constraints: Any, context: Any) -> list[Any]:
-    single = z3.is_expr(constraints) or isinstance(constraints, bool)
-    formulas = [constraints] if single else _listed(constraints, "constraints")
-    formulas = [z3.BoolVal(f, context) if isinstance(f, bool) else f for f in formulas]
-    for i, formula in enumerate(formulas):
-        if not z3.is_expr(formula) or not z3.is_bool(formula):
-            raise TypeError(
-                f"Theory: constraint {i} must be a formula, a z3 term of sort Bool. "
-                f"Got {formula!r} of type {type(formula).__name__}."
-            )
-    return formulas
-
-
-def _symbols(symbols: Any, role: str) -> list[Any]:
-    if z3.is_expr(symbols) or isinstance(symbols, (str, OneHot)):
-        raise TypeError(
-            f"Theory: {role} must be a sequence, such as [{symbols!r}]. Got one symbol."
-        )
-    found = _listed(symbols, role)
-    if not found:
-        raise TheoryError(f"Theory needs at least one symbol among its {role}. Got none.")
-    return found
-
-
-def _listed(given: Any, role: str) -> list[Any]:
-    try:
-        members = iter(given)
-    except TypeError as error:
-        raise TypeError(
-            f"Theory: {role} must be a sequence of z3 terms. "
-            f"Got {given!r} of type {type(given).__name__}."
-        ) from error
-    return list(members)
-
-
-def _check_contexts(terms: Sequence[Any]) -> None:
-    if any(term.ctx != terms[0].ctx for term in terms):
-        raise TheoryError(
-            "Theory: the constraints, inputs and outputs must belong to one z3 context. Got "
-            "several. Build them all in one, or bring them there with term.translate(context)."
-        )
 
 
 def _check_symbols(theory: Theory) -> None:
@@ -321,74 +292,3 @@ def _check_symbols(theory: Theory) -> None:
                 )
             if not encoding.symbol.decl().eq(occurring[name]):
                 raise two_meanings(name, encoding.symbol.decl(), occurring[name])
-
-
-def _encode(encodings: Sequence[Encoding], values: Mapping[str, Any], role: str) -> Tensor:
-    by_name = {str(e.symbol.decl().name()): e for e in encodings}
-    for name in values:
-        if name not in by_name:
-            raise TheoryError(
-                f"Theory.encode: {name!r} is not among the {role}, which are {', '.join(by_name)}."
-            )
-    arrays = {name: _array(name, value) for name, value in values.items()}
-    shape = _shared_shape(arrays)
-    parts = []
-    for name, encoding in by_name.items():
-        width = len(encoding.columns)
-        signs = np.zeros((*shape, width), dtype=np.int8)
-        if name in arrays:
-            signs[...] = encoding.encode(arrays[name])
-        parts.append(signs)
-    return torch.from_numpy(np.concatenate(parts, axis=-1))
-
-
-def _array(name: str, value: Any) -> Any:
-    value = python_value(value) if z3.is_expr(value) else value
-    try:
-        return np.asarray(value.detach().cpu() if isinstance(value, Tensor) else value)
-    except ValueError as error:
-        raise TheoryError(
-            f"Theory.encode expects one value for {name!r}, or an array of them with rows of the "
-            f"same length. Got {value!r}."
-        ) from error
-
-
-def _shared_shape(arrays: Mapping[str, Any]) -> tuple[int, ...]:
-    try:
-        return np.broadcast_shapes(*(array.shape for array in arrays.values()))
-    except ValueError as error:
-        shapes = ", ".join(f"{array.shape} for {name!r}" for name, array in arrays.items())
-        raise TheoryError(
-            f"Theory.encode expects values whose shapes broadcast together. Got {shapes}."
-        ) from error
-
-
-def _decode(encodings: Sequence[Encoding], given: Any, role: str) -> dict[str, Any]:
-    try:
-        signs = torch.as_tensor(given).detach().cpu()
-    except (RuntimeError, TypeError, ValueError) as error:
-        raise TypeError(
-            f"Theory.decode expects {role} as a tensor of signs, such as layer(logits) or "
-            f"layer.solve(logits).{role}. Got {type(given).__name__}."
-        ) from error
-    width = sum(len(e.columns) for e in encodings)
-    if signs.ndim == 0 or signs.shape[-1] != width:
-        raise ValueError(
-            f"Theory.decode expects {role} of shape (..., {width}). Got {tuple(signs.shape)}."
-        )
-    columns = ((signs > 0).to(torch.int8) - (signs < 0).to(torch.int8)).numpy()
-    values, start = {}, 0
-    for encoding in encodings:
-        part = columns[..., start : start + len(encoding.columns)]
-        start += len(encoding.columns)
-        values[str(encoding.symbol.decl().name())] = _with_none(encoding, part)
-    return values
-
-
-def _with_none(encoding: Encoding, signs: Any) -> Any:
-    read = encoding.reads(signs)
-    values = encoding.decode(signs)
-    if not read.all():
-        values = values.astype(object)
-        values[~read] = None
-    return values[()].item() if values.ndim == 0 and values.dtype != object else values[()]
