@@ -14,6 +14,7 @@ from smtlayer.training.options import TrainOptions as TrainOptions
 from smtlayer.training.records import RunRecord as RunRecord
 from smtlayer.training.run import Run as Run
 from smtlayer.training.run import run as run
+from smtlayer.training.run import scored_rows as scored_rows
 from smtlayer.training.step import Stepper as Stepper
 from smtlayer.training.step import solver_counts as solver_counts
 from smtlayer.training.step import solver_layers as solver_layers

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import torch
 
-from smtlayer.tasks import Model, Task
+from smtlayer.tasks import Model, Rows, SplitName, Task
 from smtlayer.training.build import make_task
 from smtlayer.training.checkpoints import Checkpoint
 from smtlayer.training.config import RunConfig
@@ -70,11 +70,16 @@ def run(
 
 
 def score(task: Task, config: RunConfig, model: Model) -> tuple[str, dict[str, float]]:
-    """Scores on the test rows; on validation rows, and those alone, if the task sets some apart."""
+    """Scores on the rows of `scored_rows`, with the name of their split."""
+    split, rows = scored_rows(task, config)
+    return split, evaluate(model, rows, task.theory, config.device)
+
+
+def scored_rows(task: Task, config: RunConfig) -> tuple[SplitName, Rows]:
+    """Test rows; validation rows, and those alone, if the task sets some apart."""
     chosen = config.task.get("validation", 0.0) > 0 or config.task.get("apart", 0) > 0
-    rows = task.rows("validation" if chosen else "test", config.train.test_rows, _TEST_SEED)
-    scores = evaluate(model, rows, task.theory, config.device)
-    return ("validation" if chosen else "test"), scores
+    split: SplitName = "validation" if chosen else "test"
+    return split, task.rows(split, config.train.test_rows, _TEST_SEED)
 
 
 def _train(
