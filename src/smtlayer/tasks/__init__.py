@@ -7,6 +7,7 @@ from smtlayer.tasks.base import Rows as Rows
 from smtlayer.tasks.base import Scouting as Scouting
 from smtlayer.tasks.base import SplitName as SplitName
 from smtlayer.tasks.base import Task as Task
+from smtlayer.tasks.base import Teaching as Teaching
 from smtlayer.tasks.liars_puzzle import LiarsPuzzle as LiarsPuzzle
 from smtlayer.tasks.liars_words import load_words as load_words
 from smtlayer.tasks.mnist import load_digits as load_digits

@@ -123,6 +123,17 @@ class Scouting(Protocol):
         """A module from a `Batch` to a loss and an accuracy, which settles where to look."""
 
 
+@runtime_checkable
+class Teaching(Scouting, Protocol):
+    """A task that has a network of its own, which can teach another."""
+
+    def teacher(self) -> nn.Module:
+        """A new network that `scouts` prepares, and that then trains with the layer."""
+
+    def pupil(self, network: nn.Module, teacher: nn.Module) -> nn.Module:
+        """A module from a `Batch` to a loss and a share, by which a network learns from it."""
+
+
 class Model(nn.Module):
     """A network with a layer, or a conventional head, on top."""
 

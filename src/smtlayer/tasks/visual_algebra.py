@@ -19,6 +19,7 @@ from smtlayer.tasks.networks import (
     WholeImageNetwork,
 )
 from smtlayer.tasks.ordered import OrderedReader, Scouts
+from smtlayer.tasks.pupil import Pupil
 from smtlayer.theory import Theory
 
 Configuration = Literal[1, 2]
@@ -155,6 +156,19 @@ class VisualAlgebra:
                 f"Got {type(network).__name__}."
             )
         return Scouts(network, layer)
+
+    def teacher(self) -> nn.Module:
+        """The network `"ordered"`, for configuration 2."""
+        return OrderedReader()
+
+    def pupil(self, network: nn.Module, teacher: nn.Module) -> nn.Module:
+        """Learns to read the whole image as the teacher does."""
+        if not isinstance(network, WholeImageNetwork) or not isinstance(teacher, OrderedReader):
+            raise ConfigError(
+                "visual-algebra: an 'ordered' reader teaches the network 'paper' of configuration "
+                f"2. Got {type(network).__name__}."
+            )
+        return Pupil(network, teacher)
 
     def _problems(
         self, split: SplitName, count: int, generator: torch.Generator

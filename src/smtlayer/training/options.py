@@ -48,7 +48,7 @@ class TrainOptions:
 class PretrainOptions:
     """How the network is trained before the layer comes on top."""
 
-    kind: Literal["none", "dense", "autoencoder", "scouts"] = "none"
+    kind: Literal["none", "dense", "autoencoder", "scouts", "teacher"] = "none"
     epochs: int = 3
     batch_size: int = 128
     optimizer: Optimizer = "sgd"
@@ -61,7 +61,7 @@ class PretrainOptions:
     def __post_init__(self) -> None:
         _above_zero(self, "epochs", "batch_size", "lr")
         _not_below_zero(self, "warmup", "decay", "clip", "weight_decay")
-        _one_of(self, "kind", ("none", "dense", "autoencoder", "scouts"))
+        _one_of(self, "kind", ("none", "dense", "autoencoder", "scouts", "teacher"))
         _one_of(self, "optimizer", ("adam", "sgd"))
 
 

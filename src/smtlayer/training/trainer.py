@@ -12,7 +12,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from smtlayer.errors import ConfigError
-from smtlayer.tasks import Batch, Model, Rows, Scouting, Task
+from smtlayer.tasks import Batch, Model, Rows, Scouting, Task, Teaching
 from smtlayer.training.checkpoints import Checkpoint, interruptible, random_state, set_random_state
 from smtlayer.training.config import RunConfig
 from smtlayer.training.metrics import right_rows
@@ -119,15 +119,34 @@ class Trainer:
         elif options.kind == "autoencoder":
             yield _Phase("pretrain", self.task.autoencoder(network), options, _rebuilding)
         elif options.kind == "scouts":
-            if not isinstance(self.task, Scouting) or layer is None:
-                raise ConfigError(
-                    f"{self.config.row}: pretrain.kind = 'scouts' is for tasks that have scouts, "
-                    f"with a layer. {self.task.name} is not used so."
-                )
-            scouts = self.task.scouts(network, layer.make(self.task.theory))
-            yield _Phase("pretrain", scouts, options, _scouting)
+            yield self._scouts(network)
+        elif options.kind == "teacher":
+            yield from self._lessons(network)
         head = self.task.head() if layer is None else layer.make(self.task.theory)
         yield _Phase("train", Model(network, head), self.config.train, _labelled)
+
+    def _scouts(self, network: nn.Module) -> "_Phase":
+        """The phase in which a network finds out where to look."""
+        if not isinstance(self.task, Scouting) or self.config.layer is None:
+            raise self._unfit("scouts", "scouts")
+        scouts = self.task.scouts(network, self.config.layer.make(self.task.theory))
+        return _Phase("pretrain", scouts, self.config.pretrain, _telling)
+
+    def _lessons(self, network: nn.Module) -> "Iterator[_Phase]":
+        """A network of the task's own finds out where to look, trains, and teaches this one."""
+        if not isinstance(self.task, Teaching) or self.config.layer is None:
+            raise self._unfit("teacher", "a teacher")
+        teacher, options = self.task.teacher().to(self.config.device), self.config.train
+        yield self._scouts(teacher)
+        layer = self.config.layer.make(self.task.theory)
+        yield _Phase("pretrain", Model(teacher, layer), options, _labelled)
+        yield _Phase("pretrain", self.task.pupil(network, teacher), options, _telling)
+
+    def _unfit(self, kind: str, needed: str) -> ConfigError:
+        return ConfigError(
+            f"{self.config.row}: pretrain.kind = {kind!r} is for tasks that have {needed}, "
+            f"with a layer. {self.task.name} is not used so."
+        )
 
     def _run_phase(
         self,
@@ -246,7 +265,7 @@ def _rebuilding(module: nn.Module, batch: Batch) -> tuple[Tensor, Tensor]:
     return error, torch.zeros_like(error)
 
 
-def _scouting(module: nn.Module, batch: Batch) -> tuple[Tensor, Tensor]:
+def _telling(module: nn.Module, batch: Batch) -> tuple[Tensor, Tensor]:
     loss, right = module(batch)
     return loss, right
 

@@ -1,0 +1,107 @@
+"""A network of the task's own trains first, and teaches another."""
+
+import os
+import signal
+
+import pytest
+import torch
+from torch import nn
+
+from smtlayer.errors import ConfigError
+from smtlayer.training import Trainer
+
+LESSONS = {"pretrain": {"kind": "teacher", "epochs": 1, "batch_size": 16, "optimizer": "adam",
+                        "lr": 0.02}}  # fmt: skip
+
+
+class Scout(nn.Module):
+    """Looks at the labels once; here it only counts."""
+
+    def __init__(self, network):
+        super().__init__()
+        self.network = network
+        self.register_buffer("batches", torch.zeros(()))
+
+    def forward(self, batch):
+        self.batches += 1
+        loss = self.network(batch.features).pow(2).mean()
+        return loss, torch.zeros_like(loss)
+
+
+class Imitate(nn.Module):
+    def __init__(self, network, teacher):
+        super().__init__()
+        self.network, self.teacher = network, teacher.requires_grad_(False)
+
+    def forward(self, batch):
+        wanted = (self.teacher(batch.features) > 0).float()
+        logits = self.network(batch.features)
+        right = ((logits > 0) == (wanted > 0)).all(-1).float().mean()
+        return nn.functional.binary_cross_entropy_with_logits(logits, wanted), right
+
+
+@pytest.fixture
+def school(task):
+    """The task of `conftest`, with a teacher; `made` keeps the modules that were asked for."""
+    task.made = {}
+
+    def teacher():
+        return task.made.setdefault("teacher", task.network())
+
+    def scouts(network, layer):
+        return task.made.setdefault("scout", Scout(network))
+
+    def pupil(network, teacher):
+        task.made["before"] = [p.clone() for p in teacher.parameters()]
+        return task.made.setdefault("pupil", Imitate(network, teacher))
+
+    task.teacher, task.scouts, task.pupil = teacher, scouts, pupil
+    return task
+
+
+def test_a_teacher_trains_first_then_the_network_by_it_then_with_the_layer(school, config):
+    trainer = Trainer(school, config(**LESSONS, train={"epochs": 4}))
+    model = trainer.run()
+    assert [e.phase for e in trainer.epochs] == ["pretrain"] * 9 + ["train"] * 4
+    assert school.made["scout"].batches == 10
+    assert school.made["scout"].network is school.made["teacher"]
+    assert [bool(e.solver) for e in trainer.epochs] == [False] + [True] * 4 + [False] * 4 + [
+        True
+    ] * 4
+    assert trainer.epochs[8].accuracy > 0.9  # reads as the teacher does
+    assert school.made["pupil"].network is model.network
+    after = [p.detach() for p in school.made["teacher"].parameters()]
+    assert all(map(torch.equal, school.made["before"], after))
+
+
+class Stop:
+    """Interrupts the training after so many steps, as Ctrl-C does."""
+
+    def __init__(self, steps):
+        self.left = steps
+
+    def __call__(self, event):
+        self.left -= 1
+        if self.left == 0:
+            os.kill(os.getpid(), signal.SIGINT)
+
+
+@pytest.mark.parametrize("steps", [5, 10, 15, 30, 37, 50, 55])
+def test_stopped_lessons_go_on_to_the_same_result(school, config, tmp_path, steps):
+    asked = config(**LESSONS)
+    whole = Trainer(school, asked)
+    expected = whole.run()
+    school.made.clear()
+    with pytest.raises(KeyboardInterrupt):
+        Trainer(school, asked, tmp_path, Stop(steps)).run()
+    school.made.clear()
+    torch.manual_seed(99)
+    later = Trainer(school, asked, tmp_path)
+    found = later.run()
+    assert all(map(torch.equal, found.parameters(), expected.parameters()))
+    assert [(e.phase, e.loss) for e in later.epochs] == [(e.phase, e.loss) for e in whole.epochs]
+
+
+def test_lessons_are_for_tasks_that_have_a_teacher(task, config):
+    with pytest.raises(ConfigError, match="'teacher' is for tasks that have a teacher"):
+        Trainer(task, config(**LESSONS)).run()
