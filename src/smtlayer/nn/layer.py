@@ -224,7 +224,7 @@ class SMTLayer(nn.Module):
         if self.solver.solve(free).status.item() != Status.UNSAT:
             return
         conflict = conflict_of(self.theory)
-        given = [str(part.index) for part in conflict if part.index is not None]
+        given = [part.label for part in conflict if part.index is not None]
         if not conflict:
             reason = "Theory.check tells more, given more time"
         elif not given:

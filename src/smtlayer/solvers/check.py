@@ -2,7 +2,6 @@
 
 import copy
 import math
-import time
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +10,9 @@ import z3
 
 from smtlayer.solvers.auto import Auto
 from smtlayer.solvers.base import Backend
+from smtlayer.solvers.conflict import Conflicts
 from smtlayer.solvers.models import Models, list_models
+from smtlayer.solvers.results import Status
 from smtlayer.solvers.z3 import ask
 from smtlayer.theory import Theory
 from smtlayer.theory.symbols import free_symbols, unheard_of
@@ -23,6 +24,12 @@ class Conflict:
 
     index: int | None  # among the given constraints; None for what a one-hot symbol adds
     text: str
+    name: str | None = None  # that the user gave it
+
+    @property
+    def label(self) -> str:
+        """Its index, and its name if it has one: `2` or `2 'digits differ'`."""
+        return f"{self.index}" if self.name is None else f"{self.index} {self.name!r}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,27 +141,17 @@ def conflict_of(theory: Theory, timeout_s: float = 10.0) -> tuple[Conflict, ...]
 
 
 def _satisfiable(theory: Theory, timeout_s: float) -> tuple[bool | None, tuple[Conflict, ...]]:
-    own = copy.deepcopy(theory)
-    solver = z3.Solver(ctx=own.inputs[0].ctx)
-    prefix = unheard_of(own.formulas, "constraint")
-    marks = [z3.FreshBool(prefix, ctx=solver.ctx) for _ in own.formulas]
-    for mark, formula in zip(marks, own.formulas, strict=True):
-        solver.add(z3.Implies(mark, formula))
-    answer = _answer(solver, timeout_s, *marks)
-    if answer is not False:
-        return answer, ()
-    deadline = time.monotonic() + timeout_s
-    position = {mark.get_id(): i for i, mark in enumerate(marks)}
-    core = sorted(position[mark.get_id()] for mark in solver.unsat_core())
-    for i in list(core):
-        rest = [j for j in core if j != i]
-        left_s = deadline - time.monotonic()
-        if left_s > 0 and _answer(solver, left_s, *(marks[j] for j in rest)) is False:
-            core = rest
-    given = len(own.constraints)
-    return False, tuple(
-        Conflict(i if i < given else None, " ".join(str(own.formulas[i]).split())) for i in core
-    )
+    clash = Conflicts(theory).find(timeout_s=timeout_s)
+    if clash.status is not Status.UNSAT:
+        return (True if clash.status is Status.SAT else None), ()
+    return False, tuple(_part(theory, place) for place in clash.formulas)
+
+
+def _part(theory: Theory, place: int) -> Conflict:
+    text = " ".join(str(theory.formulas[place]).split())
+    if place >= len(theory.constraints):
+        return Conflict(None, text)
+    return Conflict(place, text, theory.constraint_names[place])
 
 
 def _functional(theory: Theory, models: Models, timeout_s: float) -> bool | None:
@@ -220,7 +217,7 @@ def _say(answer: bool | None, yes: str, no: str) -> str:
 
 def _describe(part: Conflict) -> str:
     return (
-        f"constraint {part.index}: {part.text}"
+        f"constraint {part.label}: {part.text}"
         if part.index is not None
         else f"one_hot: {part.text}"
     )
