@@ -17,7 +17,7 @@ from smtlayer.reports.images import images_figure
 from smtlayer.reports.marks import save
 from smtlayer.reports.sentences import sentences_figure
 from smtlayer.solvers import Solution
-from smtlayer.tasks import Model, SplitName, Task
+from smtlayer.tasks import Model, Rows, SplitName, Task
 from smtlayer.training import Run
 
 _SEED = 1  # the same rows for every run
@@ -75,7 +75,6 @@ def draw_examples(
     return save(drawer.figure(examples, task.picture_title), path)
 
 
-@torch.no_grad()
 def choose_examples(
     task: Task, model: Model, count: int, among: int, split: SplitName = "test"
 ) -> Examples:
@@ -86,15 +85,31 @@ def choose_examples(
     """
     if model.layer is None:
         raise ValueError("choose_examples expects a model with an SMTLayer. Got one without.")
-    model.eval()
-    device = next(model.network.parameters(), torch.empty(0)).device
     rows = task.rows(split, among, _SEED)
-    batch = rows.batch(torch.arange(min(among, len(rows))))
+    return read_rows(model.eval(), model.layer, rows, min(among, len(rows)), count).telling(count)
+
+
+@torch.no_grad()
+def read_rows(
+    model: Model, layer: SMTLayer, rows: Rows, among: int, least: int, start: int = 0
+) -> Examples:
+    """What a model makes of rows: of `among` of them, or, where its solver is slow, of fewer.
+
+    Args:
+        model: In the mode in which its layer is to answer.
+        layer: The model's own.
+        rows: Where to look.
+        among: How many rows to look at, at most.
+        least: How many rows are answered in any case, and so how many at a time.
+        start: The first of them.
+    """
+    device = next(model.network.parameters(), torch.empty(0)).device
+    batch = rows.batch(torch.arange(start, start + among))
     parts = torch.split(batch.features, 100)
     logits = torch.cat([model.network(part.to(device)).float().cpu() for part in parts])
-    answer = _answers(model.layer, logits, batch.known, count)
+    answer = _answers(layer, logits, batch.known, least)
     asked = torch.arange(len(answer.status))
-    return Examples(model.layer.theory, batch.pick(asked), logits[asked], answer).telling(count)
+    return Examples(layer.theory, batch.pick(asked), logits[asked], answer)
 
 
 def _answers(layer: SMTLayer, logits: Tensor, known: Tensor | None, least: int) -> Solution:

@@ -16,7 +16,8 @@ _LEGEND = {
     "right": marks.RIGHT,
     "wrong": marks.WRONG,
 }
-_COLUMNS = {"who speaks": 4.3, "of whom": 6.05, "and what": 7.8}  # and where they begin
+PARTS = ("who speaks", "of whom", "and what")  # that is made of a sentence
+_COLUMNS = dict(zip(PARTS, (4.3, 6.05, 7.8), strict=True))  # and where they begin
 _CHIP, _LINE, _TOP = 1.65, 0.34, 0.3
 _INPUTS = 7  # of a sentence: three who may speak, three who may be spoken of, and accusation
 
@@ -35,9 +36,9 @@ def sentences_figure(examples: Examples, title: str) -> Any:
             _headings(axis)
         for i, tokens in enumerate(examples.batch.features[row]):
             top = _TOP + i * _LINE
-            axis.text(0.1, top + _LINE / 2, _written(tokens), fontsize=10, va="center",
+            axis.text(0.1, top + _LINE / 2, written(tokens), fontsize=10, va="center",
                       color=marks.INK)  # fmt: skip
-            for told, left in zip(_sentence(examples, row, i), _COLUMNS.values(), strict=True):
+            for told, left in zip(told_sentence(examples, row, i), _COLUMNS.values(), strict=True):
                 _chip(axis, told, left, top)
         _guilty(axis, examples, row, _TOP + sentences * _LINE / 2)
         if row:
@@ -52,41 +53,47 @@ def _headings(axis: Any) -> None:
         )  # fmt: skip
 
 
-def _written(tokens: Tensor) -> str:
+def written(tokens: Tensor) -> str:
     """The words as people write them.
 
     Example:
         >>> import torch
         >>> from smtlayer.tasks.liars_sentences import tokens
-        >>> _written(torch.tensor(tokens("bob : alice did it .")))
+        >>> written(torch.tensor(tokens("bob : alice did it .")))
         'Bob: Alice did it.'
     """
     words = (w.capitalize() if w in AGENTS else w for w in words_of(tokens).split())
     return " ".join(words).replace(" .", ".").replace(" :", ":")
 
 
-def _sentence(examples: Examples, row: int, number: int) -> list[Reading]:
-    """Who speaks, of whom, and whether it is an accusation."""
+def told_sentence(examples: Examples, row: int, number: int) -> list[Reading]:
+    """What was made of a sentence: who speaks, of whom, and whether it is an accusation."""
     bits = examples.readings(row)[number * _INPUTS : (number + 1) * _INPUTS]
     claims = {True: "accuses", False: "defends", None: None}
-    claim = bits[-1]
+    claim, (speaks, whom, what) = bits[-1], PARTS
     return [
-        _who(bits[:3]),
-        _who(bits[3:6]),
-        Reading("", claims[claim.read], claims[claim.taken], claims[claim.truth], claim.bits),
+        _who(speaks, bits[:3]),
+        _who(whom, bits[3:6]),
+        Reading(what, claims[claim.read], claims[claim.taken], claims[claim.truth], claim.bits),
     ]
 
 
-def _who(told: Sequence[Reading]) -> Reading:
+def _who(part: str, told: Sequence[Reading]) -> Reading:
     """Agents, each by a bit of its own, as one thing that was read."""
     read, taken, truth = (
-        _names(values)
+        names_of(values)
         for values in zip(*((one.read, one.taken, one.truth) for one in told), strict=True)
     )
-    return Reading("", read, taken, truth, tuple(bit for one in told for bit in one.bits))
+    return Reading(part, read, taken, truth, tuple(bit for one in told for bit in one.bits))
 
 
-def _names(chosen: Sequence[bool | None]) -> str | None:
+def names_of(chosen: Sequence[bool | None]) -> str | None:
+    """The agents that are chosen, by name; None if that is not known.
+
+    Example:
+        >>> names_of([False, True, False]), names_of([True, True, False]), names_of([False] * 3)
+        ('Bob', 'A+B', 'nobody')
+    """
     if None in chosen:
         return None
     named = [agent.capitalize() for agent, is_it in zip(AGENTS, chosen, strict=True) if is_it]
@@ -110,7 +117,7 @@ def _chip(axis: Any, told: Reading, left: float, top: float) -> None:
 
 def _guilty(axis: Any, examples: Examples, row: int, middle: float) -> None:
     found, wanted = (
-        _names([sign > 0 for sign in signs[row].tolist()])
+        names_of([sign > 0 for sign in signs[row].tolist()])
         for signs in (examples.answer.outputs, examples.batch.targets)
     )
     right = bool(examples.right[row])

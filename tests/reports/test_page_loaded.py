@@ -1,0 +1,104 @@
+import shutil
+
+import pytest
+import torch
+
+from reports.made_runs import addition_runs
+from smtlayer.errors import ConfigError, MissingDataError
+from smtlayer.reports.loaded import RunFolder, find_runs
+from smtlayer.training import evaluate
+
+
+@pytest.fixture
+def runs():
+    return addition_runs()
+
+
+@pytest.fixture
+def copied(runs, tmp_path):
+    """A run that a test may spoil."""
+    return shutil.copytree(runs["best"], tmp_path / "run")
+
+
+def test_a_run_that_is_read_back_scores_as_it_did(runs):
+    for method, has_layer in (("best", True), ("conventional", False)):
+        loaded = RunFolder.read(runs[method]).load()
+        assert (loaded.model.layer is not None) == has_layer
+        split, rows = loaded.rows()
+        assert (split, len(rows)) == ("test", 40)
+        record = loaded.folder.record
+        assert evaluate(loaded.model, rows, loaded.task.theory, "cpu") == record.scores
+
+
+def test_rows_of_other_splits_can_be_had(runs):
+    loaded = RunFolder.read(runs["best"]).load()
+    split, rows = loaded.rows("train")
+    assert (split, len(rows)) == ("train", 64)
+    assert rows.seen.all()
+    again = loaded.task.rows("train", 64, 0, 0)
+    assert torch.equal(rows.items, again.items)
+
+
+def test_runs_below_a_folder_are_found_the_conventional_one_first(runs):
+    above = runs["best"].parent
+    assert find_runs(above) == [runs["conventional"], runs["best"]]
+    with pytest.raises(MissingDataError, match=r"holds some: .*best\. Name one of them"):
+        RunFolder.read(above)
+
+
+def test_folders_that_are_no_runs_are_told_apart(tmp_path):
+    with pytest.raises(MissingDataError, match=r"There is no folder .*gone"):
+        find_runs(tmp_path / "gone")
+    with pytest.raises(MissingDataError, match=r"holds no run: no config\.toml"):
+        RunFolder.read(tmp_path)
+
+
+def test_an_unfinished_run_tells_its_epochs_and_has_no_model(copied):
+    (copied / "record.json").unlink()
+    (copied / "model.pt").unlink()
+    folder = RunFolder.read(copied)
+    assert folder.record is None
+    assert [epoch["phase"] for epoch in folder.epochs] == ["train", "train"]
+    with pytest.raises(MissingDataError, match=r"has no model\.pt: the training has not come to"):
+        folder.load()
+
+
+def test_a_checkpoint_that_cannot_be_read_tells_nothing(copied):
+    (copied / "record.json").unlink()
+    (copied / "checkpoint.pt").write_bytes(b"broken")
+    assert RunFolder.read(copied).epochs == []
+
+
+@pytest.mark.parametrize(("file", "text", "error"), [
+    ("config.toml", "row = [", "is not a TOML file"),
+    ("config.toml", "row = 'mine'", "is not that of a run: no 'method'"),
+    ("record.json", "{}", "is not the record of a run"),
+])  # fmt: skip
+def test_damaged_files_are_named(copied, file, text, error):
+    (copied / file).write_text(text)
+    with pytest.raises(ConfigError, match=error):
+        RunFolder.read(copied)
+
+
+@pytest.mark.parametrize("spoilt", [b"broken", None])
+def test_a_damaged_model_is_named(copied, spoilt):
+    if spoilt is None:
+        torch.save({"weight": torch.zeros(2)}, copied / "model.pt")
+    else:
+        (copied / "model.pt").write_bytes(spoilt)
+    with pytest.raises(ConfigError, match=r"model\.pt cannot be read as the model"):
+        RunFolder.read(copied).load()
+
+
+def test_data_that_are_not_at_hand_are_named(copied, tmp_path):
+    record = copied / "record.json"
+    record.write_text(record.read_text().replace('"data": "sample"', '"data": "mnist"', 1))
+    with pytest.raises(MissingDataError, match="mnist"):
+        RunFolder.read(copied).load(tmp_path / "empty")
+
+
+def test_a_run_from_a_gpu_is_read_where_there_is_none(copied):
+    config = copied / "config.toml"
+    config.write_text(config.read_text().replace('"cpu"', '"cuda:7"'))
+    folder = RunFolder.read(copied)
+    assert (folder.config.device, folder.told["device"]) == ("cpu", "cuda:7")
