@@ -16,6 +16,8 @@ from torch import Tensor, nn
 
 from smtlayer.errors import UnsatisfiableTheoryError
 from smtlayer.nn.compose import refuse_unanswerable
+from smtlayer.nn.explain import Request, explain_rows, wanted_signs
+from smtlayer.nn.explanation import Explanations
 from smtlayer.nn.function import SolveFunction, refuse_bad
 from smtlayer.nn.gradient import Scale
 from smtlayer.nn.graph import Graphs
@@ -173,6 +175,50 @@ class SMTLayer(nn.Module):
             found.cost.reshape(batch),
             found.proved.reshape(batch),
         )
+
+    @torch.compiler.disable  # type: ignore[untyped-decorator]
+    @torch.no_grad()
+    def explain(
+        self,
+        logits: Tensor,
+        wanted: Tensor | Mapping[str, Any] | None = None,
+        known: Tensor | None = None,
+        *,
+        runner_up: bool = False,
+        timeout_s: float = 10.0,
+    ) -> Explanations:
+        """Tells for each row what was read, whether it fits the theory, and what was overruled.
+
+        Answers are by the inference rule, whatever the present mode; nothing is counted in `stats`.
+
+        Args:
+            logits: As in `forward`; each row of any batch shape gets an explanation.
+            wanted: The outputs that should have come out: signs of shape `(*, m)`, 0 for no
+                opinion (or a bool tensor), or values by symbol name, as in `encode_outputs`. Each
+                row then says whether the reading allows them and, if not, which inputs rule them
+                out by which constraints.
+            known: As in `forward`.
+            runner_up: Whether to look for the best model with other outputs.
+            timeout_s: Time limit of each question about constraints, and of each runner-up. What
+                was not proved in time says so.
+
+        Example:
+            >>> import z3
+            >>> a, b, y = z3.Bools("a b y")
+            >>> rules = {"either": y == z3.Or(a, b), "not both": z3.Not(z3.And(a, b))}
+            >>> layer = SMTLayer(Theory(rules, inputs=[a, b], outputs=[y]))
+            >>> row = layer.explain(torch.tensor([2.0, 0.5]), wanted={"y": False})[0]
+            >>> row.status, row.answer, [o.name for o in row.overruled]
+            ('repaired', {'y': True}, ['b'])
+            >>> [broken.name for broken in row.conflict.constraints]
+            ['not both']
+        """
+        flat, mask = self._checked(logits, known)
+        refuse_bad(flat, mask, self.theory)
+        goal = wanted_signs(self.theory, wanted, logits)
+        weights: Weights = self._options["weights"]  # type: ignore[assignment]
+        request = Request(self.solver, self._inference, weights, runner_up, timeout_s)
+        return explain_rows(request, flat, to_signs(flat, mask), goal)
 
     def extra_repr(self) -> str:
         """Theory, backend and rules, for `print(layer)`."""

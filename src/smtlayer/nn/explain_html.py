@@ -1,0 +1,42 @@
+"""This file shows explanations in a notebook: inline style, light or dark, all text escaped."""
+
+from collections.abc import Sequence
+from html import escape
+
+from smtlayer.nn.explain_text import first_rows, more_rows, statements, verdict
+from smtlayer.nn.explanation import Explanation
+
+# Colours that can be read on white and on black; the text keeps the notebook's own.
+_COLOUR = {"fits": "#2e9e5b", "repaired": "#d08700", "contradicts": "#d64545", "unknown": "#8a8f98"}
+_BOX = "border-left:4px solid {};padding:2px 0 2px 12px;margin:6px 0;line-height:1.45"
+_HEADING = (
+    "vertical-align:top;text-align:left;opacity:.65;padding:1px 14px 1px 0;font-weight:normal"
+)
+_CELL = "vertical-align:top;text-align:left;padding:1px 0"
+
+
+def explanation_html(row: Explanation, title: str = "") -> str:
+    """One explanation as a box with a coloured edge."""
+    lines = "".join(
+        f'<tr style="background:none"><th style="{_HEADING}">{escape(heading)}</th>'
+        f'<td style="{_CELL}">{"<br>".join(map(escape, told))}</td></tr>'
+        for heading, told in statements(row)
+    )
+    return (
+        f'<div style="{_BOX.format(_COLOUR[row.status])}"><div><b>{escape(title)}</b>'
+        f"{escape(verdict(row))}</div>"
+        f'<table style="border-collapse:collapse;border:none;margin:2px 0">{lines}</table></div>'
+    )
+
+
+def explanations_html(rows: Sequence[Explanation]) -> str:
+    """The explanations of a batch one below the other, the first of many."""
+    if not rows:
+        return "<div>No rows to explain.</div>"
+    if len(rows) == 1:
+        return explanation_html(rows[0])
+    shown = first_rows(rows)
+    boxes = [explanation_html(row, f"Row {i}: ") for i, row in enumerate(shown)]
+    if len(rows) > len(shown):
+        boxes.append(f"<div>{escape(more_rows(rows))}</div>")
+    return "".join(boxes)

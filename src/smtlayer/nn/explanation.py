@@ -1,0 +1,211 @@
+"""This file holds what `SMTLayer.explain` answers: plain values that print, and turn into JSON.
+
+Values are what symbols have: a bool, an int, a member of an enumeration by its name. Costs are the
+weights of the inputs that were overruled, as the layer weighs them.
+"""
+
+import dataclasses
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, overload
+
+ExplanationStatus = Literal["fits", "repaired", "contradicts", "unknown"]
+RunnerUpStatus = Literal["not asked", "found", "impossible", "unknown"]
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One input column as the network set it."""
+
+    name: str
+    value: bool | None  # None: not known, free for the solver
+    logit: float
+
+
+@dataclass(frozen=True, slots=True)
+class SymbolRead:
+    """What the network read of one input symbol."""
+
+    name: str
+    value: Any  # None: its columns make no value, or are not known
+    certainty: float  # probability that its known columns are as read; 1.0 if none is known
+    columns: tuple[Column, ...]
+
+    @property
+    def known(self) -> bool:
+        """Whether the network says anything of the symbol."""
+        return any(column.value is not None for column in self.columns)
+
+    @property
+    def shown(self) -> str:
+        """The value as text, or which columns are true where they make none."""
+        if self.value is not None:
+            return f"{self.value}"
+        if not self.known:
+            return "not known"
+        true = [_tail(column.name, self.name) for column in self.columns if column.value]
+        free = sum(column.value is None for column in self.columns)
+        said = " and ".join(true) if true else "none"
+        return f"{said}, {free} not known" if free else said
+
+
+@dataclass(frozen=True, slots=True)
+class Overruled:
+    """An input symbol that the solver changed."""
+
+    name: str
+    read: Any
+    taken: Any
+    cost: float
+    columns: tuple[str, ...]  # that the solver changed
+
+
+@dataclass(frozen=True, slots=True)
+class RunnerUp:
+    """The best model with other outputs than the answer."""
+
+    answer: dict[str, Any]
+    overruled: tuple[Overruled, ...]
+    cost: float
+    proved: bool = True  # no model with other outputs costs less
+
+
+@dataclass(frozen=True, slots=True)
+class BlamedInput:
+    """An input symbol that takes part in a contradiction."""
+
+    name: str
+    value: Any  # as read
+    columns: tuple[str, ...]  # that take part
+
+
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """A constraint that takes part in a contradiction."""
+
+    index: int | None  # among `theory.constraints`; None for what `one_hot` adds
+    name: str | None
+    text: str
+
+    @property
+    def label(self) -> str:
+        """Its name, or else its text, shortened."""
+        return self.name or shortened(self.text)
+
+
+@dataclass(frozen=True, slots=True)
+class Blame:
+    """Inputs and constraints that contradict each other (and the wanted outputs, if any).
+
+    No inputs: whatever they are. No constraints: the inputs contradict each other, or the wanted
+    outputs, by themselves.
+    """
+
+    inputs: tuple[BlamedInput, ...]
+    constraints: tuple[Broken, ...]
+    minimal: bool  # proved: without any one input column or constraint the others can hold
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """What the network said in one row, and what the solver made of it; see `SMTLayer.explain`."""
+
+    status: ExplanationStatus
+    read: tuple[SymbolRead, ...]
+    answer: dict[str, Any] | None  # None without a model
+    overruled: tuple[Overruled, ...]
+    cost: float  # weight of all that was overruled; inf without a model
+    proved: bool  # no model costs less
+    conflict: Blame | None  # why the reading contradicts the theory; None if it does not
+    runner_up: RunnerUp | None
+    wanted: dict[str, Any] | None
+    blame: Blame | None  # why the reading rules out the wanted outputs; None if it does not
+    runner_up_status: RunnerUpStatus = "not asked"
+    allows: bool | None = None  # whether the reading allows what is wanted; None: not known
+
+    @property
+    def fits(self) -> bool | None:
+        """Whether what was read fits the theory; None if the solver could not tell."""
+        if self.status == "fits":
+            return True
+        if self.status == "contradicts" or self.conflict is not None:
+            return False
+        return False if self.status == "repaired" and self.proved else None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON: dicts, lists, text, numbers; None for numbers that JSON lacks."""
+        plain = _plain(self)
+        assert isinstance(plain, dict)
+        return {"fits": self.fits} | plain
+
+    def __str__(self) -> str:
+        from smtlayer.nn.explain_text import explanation_text
+
+        return explanation_text(self)
+
+    def _repr_html_(self) -> str:
+        from smtlayer.nn.explain_html import explanation_html
+
+        return explanation_html(self)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Explanations(Sequence[Explanation]):
+    """The explanations of a batch, one a row."""
+
+    rows: tuple[Explanation, ...]
+
+    @overload
+    def __getitem__(self, index: int) -> Explanation: ...
+    @overload
+    def __getitem__(self, index: slice) -> "Explanations": ...
+    def __getitem__(self, index: int | slice) -> "Explanation | Explanations":
+        found = self.rows[index]
+        return Explanations(found) if isinstance(found, tuple) else found
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __iter__(self) -> Iterator[Explanation]:
+        return iter(self.rows)
+
+    def to_list(self) -> list[dict[str, Any]]:
+        """Plain data for JSON, one dict a row."""
+        return [row.to_dict() for row in self.rows]
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def __str__(self) -> str:
+        from smtlayer.nn.explain_text import explanations_text
+
+        return explanations_text(self.rows)
+
+    def _repr_html_(self) -> str:
+        from smtlayer.nn.explain_html import explanations_html
+
+        return explanations_html(self.rows)
+
+
+def shortened(text: str, width: int = 72) -> str:
+    """The text, or its beginning and three dots."""
+    return text if len(text) <= width else f"{text[: width - 3].rstrip()}..."
+
+
+def _tail(column: str, symbol: str) -> str:
+    """A column's name without the symbol's: `=3`, `[0]`."""
+    return column.removeprefix(symbol) or column
+
+
+def _plain(value: Any) -> Any:
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        plain = {f.name: _plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
+        return plain | {"label": value.label} if isinstance(value, Broken) else plain
+    if isinstance(value, dict):
+        return {str(name): _plain(part) for name, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(part) for part in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value if value is None or isinstance(value, bool | int | float | str) else str(value)
