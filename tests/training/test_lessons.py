@@ -60,14 +60,13 @@ def school(task):
 
 
 def test_a_teacher_trains_first_then_the_network_by_it_then_with_the_layer(school, config):
-    trainer = Trainer(school, config(**LESSONS, train={"epochs": 4}))
+    trainer = Trainer(school, config(pretrain=LESSONS["pretrain"] | {"epochs": 4}))
     model = trainer.run()
-    assert [e.phase for e in trainer.epochs] == ["pretrain"] * 9 + ["train"] * 4
+    assert [e.phase for e in trainer.epochs] == ["pretrain"] * 9 + ["train"] * 2
     assert school.made["scout"].batches == 10
     assert school.made["scout"].network is school.made["teacher"]
-    assert [bool(e.solver) for e in trainer.epochs] == [False] + [True] * 4 + [False] * 4 + [
-        True
-    ] * 4
+    with_layer = [bool(e.solver) for e in trainer.epochs]
+    assert with_layer == [False] + [True] * 4 + [False] * 4 + [True] * 2
     assert trainer.epochs[8].accuracy > 0.9  # reads as the teacher does
     assert school.made["pupil"].network is model.network
     after = [p.detach() for p in school.made["teacher"].parameters()]

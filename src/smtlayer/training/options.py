@@ -57,9 +57,10 @@ class PretrainOptions:
     decay: float = 0.4
     clip: float = 0.1
     weight_decay: float = 0.0
+    scout_lr: float = 1e-2  # of the one epoch in which a teacher finds out where to look
 
     def __post_init__(self) -> None:
-        _above_zero(self, "epochs", "batch_size", "lr")
+        _above_zero(self, "epochs", "batch_size", "lr", "scout_lr")
         _not_below_zero(self, "warmup", "decay", "clip", "weight_decay")
         _one_of(self, "kind", ("none", "dense", "autoencoder", "scouts", "teacher"))
         _one_of(self, "optimizer", ("adam", "sgd"))

@@ -119,25 +119,25 @@ class Trainer:
         elif options.kind == "autoencoder":
             yield _Phase("pretrain", self.task.autoencoder(network), options, _rebuilding)
         elif options.kind == "scouts":
-            yield self._scouts(network)
+            yield self._scouts(network, options)
         elif options.kind == "teacher":
             yield from self._lessons(network)
         head = self.task.head() if layer is None else layer.make(self.task.theory)
         yield _Phase("train", Model(network, head), self.config.train, _labelled)
 
-    def _scouts(self, network: nn.Module) -> "_Phase":
+    def _scouts(self, network: nn.Module, options: PretrainOptions) -> "_Phase":
         """The phase in which a network finds out where to look."""
         if not isinstance(self.task, Scouting) or self.config.layer is None:
             raise self._unfit("scouts", "scouts")
         scouts = self.task.scouts(network, self.config.layer.make(self.task.theory))
-        return _Phase("pretrain", scouts, self.config.pretrain, _telling)
+        return _Phase("pretrain", scouts, options, _telling)
 
     def _lessons(self, network: nn.Module) -> "Iterator[_Phase]":
         """A network of the task's own finds out where to look, trains, and teaches this one."""
         if not isinstance(self.task, Teaching) or self.config.layer is None:
             raise self._unfit("teacher", "a teacher")
-        teacher, options = self.task.teacher().to(self.config.device), self.config.train
-        yield self._scouts(teacher)
+        teacher, options = self.task.teacher().to(self.config.device), self.config.pretrain
+        yield self._scouts(teacher, replace(options, epochs=1, lr=options.scout_lr))
         layer = self.config.layer.make(self.task.theory)
         yield _Phase("pretrain", Model(teacher, layer), options, _labelled)
         yield _Phase("pretrain", self.task.pupil(network, teacher), options, _telling)
