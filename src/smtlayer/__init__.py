@@ -1,22 +1,32 @@
 """A PyTorch layer whose behaviour is an SMT formula."""
 
-from smtlayer.errors import NotFiniteError as NotFiniteError
-from smtlayer.errors import SMTLayerError as SMTLayerError
-from smtlayer.errors import SolverCrashedError as SolverCrashedError
-from smtlayer.errors import SolverUnknownError as SolverUnknownError
-from smtlayer.errors import TheoryError as TheoryError
-from smtlayer.errors import TooManyModelsError as TooManyModelsError
-from smtlayer.errors import UnsatisfiableTheoryError as UnsatisfiableTheoryError
-from smtlayer.nn import SMTLayer as SMTLayer
-from smtlayer.solvers import Z3 as Z3
-from smtlayer.solvers import Auto as Auto
-from smtlayer.solvers import Core as Core
-from smtlayer.solvers import Enumerate as Enumerate
-from smtlayer.solvers import Sat as Sat
-from smtlayer.solvers import Solution as Solution
-from smtlayer.solvers import Status as Status
-from smtlayer.solvers import Table as Table
-from smtlayer.theory import Theory as Theory
-from smtlayer.theory import one_hot as one_hot
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
+_PACKAGES = ("errors", "nn", "solvers", "theory")
+
+# Names come when they are asked for: torch takes seconds, and `smtlayer --help` needs none of it.
+if TYPE_CHECKING:
+    from smtlayer.api import *  # noqa: F403
+else:
+
+    def __getattr__(name: str) -> Any:
+        if name in _PACKAGES:
+            return import_module(f"smtlayer.{name}")
+        if name == "__all__":  # what a star brings
+            return list(_offered())
+        if name.startswith("_") or name not in _offered():
+            raise AttributeError(f"module 'smtlayer' has no attribute {name!r}")
+        return _offered()[name]
+
+
+def __dir__() -> list[str]:
+    return sorted({*_offered(), *_PACKAGES, "__version__"})
+
+
+@cache
+def _offered() -> dict[str, Any]:
+    names = vars(import_module("smtlayer.api"))
+    return {name: value for name, value in names.items() if not name.startswith("_")}

@@ -2,19 +2,26 @@
 
 import sys
 
+_EXTRA = ("typer", "rich")
+_MISSING = 3  # as in smtlayer.cli.errors, which may not be there to ask
+
 
 def main() -> None:
-    """Runs the command line; errors of the library are one line."""
+    """Runs the command line and ends the process with its exit code."""
     try:
+        import rich  # noqa: F401
+
         from smtlayer.cli import run
     except ImportError as error:
-        if error.name not in ("typer", "rich"):
+        if error.name not in _EXTRA:
             raise
-        sys.exit(
-            f"The command line needs the {error.name} package. "
-            f"Install it with: pip install smtlayer[tasks]"
+        print(
+            f"smtlayer: The command line needs the {error.name} package. "
+            f'Install it with: pip install "smtlayer[tasks]"',
+            file=sys.stderr,
         )
-    run()
+        sys.exit(_MISSING)
+    sys.exit(run())
 
 
 if __name__ == "__main__":

@@ -144,28 +144,33 @@ def command_line(*arguments, **environment):
     )  # fmt: skip
 
 
-def test_an_error_of_the_library_is_one_line_and_exit_code_one(tmp_path):
+def test_missing_data_are_one_line_and_exit_code_three(tmp_path):
     done = command_line("train", "mnist-addition", "--data", "mnist", "--data-dir", str(tmp_path))
-    assert done.returncode == 1
+    assert done.returncode == 3
     assert done.stderr.startswith("smtlayer: data: mnist-train-images is needed")
     assert done.stderr.count("\n") == 1
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("options", "code", "message"),
     [
-        (["--device", "foo"], "smtlayer: The device 'foo' cannot be used"),
-        (["--set", "train.lr=-1"], "smtlayer: mnist-addition-10: train.lr must be above 0. Got -1"),
+        (["--device", "foo"], 2, "smtlayer: The device 'foo' cannot be used"),
+        (
+            ["--set", "train.lr=-1"],
+            2,
+            "smtlayer: mnist-addition-10: train.lr must be above 0. Got -1",
+        ),
         (
             ["--data-dir", "/no/such/place"],
+            3,
             "smtlayer: data: mnist-train-images is needed, and /no/such/place/mnist",
         ),
     ],
 )
-def test_options_that_cannot_work_are_one_line(options, message):
+def test_options_that_cannot_work_are_one_line(options, code, message):
     data = [] if "--data-dir" in options else ["--data", "sample"]
     done = command_line("train", "mnist-addition", *data, *options)
-    assert done.returncode == 1
+    assert done.returncode == code
     assert done.stderr.startswith(message)
     assert done.stderr.count("\n") == 1
 
@@ -173,9 +178,10 @@ def test_options_that_cannot_work_are_one_line(options, message):
 def test_a_missing_package_names_the_extra(tmp_path):
     (tmp_path / "typer.py").write_text("raise ImportError('no typer here', name='typer')")
     done = command_line("--help", PYTHONPATH=str(tmp_path))
-    assert done.returncode == 1
+    assert done.returncode == 3
     assert done.stderr == (
-        "The command line needs the typer package. Install it with: pip install smtlayer[tasks]\n"
+        "smtlayer: The command line needs the typer package. "
+        'Install it with: pip install "smtlayer[tasks]"\n'
     )
 
 

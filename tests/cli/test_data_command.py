@@ -41,7 +41,7 @@ def fetched(folder, monkeypatch):
         names.append((name, data_dir))
         progress(10, FILES[name].size)
 
-    monkeypatch.setattr(command, "fetch", fetch)
+    monkeypatch.setattr("smtlayer.tasks.download.download", fetch)
     return names
 
 

@@ -1,29 +1,33 @@
 """This file holds `smtlayer bench`: ratios measured side by side in one run."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import torch
 import typer
 from rich.console import Console
 from rich.table import Table as RichTable
 
-from smtlayer.bench import (
-    Ratio,
-    layer_against_z3,
-    step_against_dense,
-    sudoku_ratios,
-    two_workers_over_one,
-    values_against_bits,
-)
-from smtlayer.bench.scaling import QUESTIONS, Cost, costs, problems
-from smtlayer.bench.startup import CACHED_S, COLD_S, Start, startup
-from smtlayer.reports import draw_scaling
-from smtlayer.training.options import check_device
+from smtlayer.cli.complete import devices
+from smtlayer.cli.errors import ExitCode
+from smtlayer.cli.later import Later
+
+if TYPE_CHECKING:
+    import torch
+
+    from smtlayer import bench as measures
+    from smtlayer import reports
+    from smtlayer.bench import scaling, startup
+    from smtlayer.training import options
+else:
+    torch, measures, reports = Later("torch"), Later("smtlayer.bench"), Later("smtlayer.reports")
+    scaling, startup = Later("smtlayer.bench.scaling"), Later("smtlayer.bench.startup")
+    options = Later("smtlayer.training.options")
 
 
 class Part(StrEnum):
@@ -42,59 +46,75 @@ def bench(
         None, help="What to time [default: everything, a few minutes]."
     ),
     as_json: bool = typer.Option(False, "--json", help="One JSON object a line, for machines."),
+    strict: bool = typer.Option(False, "--strict", help="Exit code 4 if a bar is missed."),
     device: str | None = typer.Option(
-        None, help="Device of the training step [default: cuda if there is one, else cpu]."
+        None, metavar="NAME", autocompletion=devices,
+        help="Device of the training step [default: cuda if there is one, else cpu].",
     ),
-    repeats: int = typer.Option(10, help="How often each side is timed.", min=1),
+    repeats: int = typer.Option(10, metavar="N", help="How often each side is timed.", min=1),
     repairs: int = typer.Option(
-        5, help="Sudoku boards that z3's Optimize repairs, a second or more each.", min=1
+        5, metavar="N", min=1,
+        help="Sudoku boards that z3's Optimize repairs, a second or more each.",
     ),
-    plot: Path | None = typer.Option(None, help="Draw the scaling to this file."),
-) -> None:
-    """Time the layer, a training step, Sudoku, workers, start-up, and how all scales with size."""
+    plot: Path | None = typer.Option(None, metavar="FILE", help="Draw the scaling to this file."),
+) -> None:  # fmt: skip
+    """Time the layer, a training step, Sudoku, workers, start-up, and how all scales with size.
+
+    Both sides of a ratio are timed in turn in one run: leave the machine alone meanwhile.
+
+    Examples:
+
+        smtlayer bench
+        smtlayer bench layer sudoku --json
+        smtlayer bench step --device cuda --strict
+    """
     if device:
-        check_device(device)
+        options.check_device(device)
     where = device or ("cuda" if torch.cuda.is_available() else "cpu")
     wanted = set(parts or Part)
     console = Console(stderr=True)
-    ratios: list[Ratio] = []
+    ratios: list[measures.Ratio] = []
     for part, doing, measure in _measures(where, repeats, repairs):
         if part in wanted:
             with console.status(doing):
                 ratios += measure()
     _show([asdict(r) | {"met": r.met} for r in ratios], _table(ratios), as_json)
+    starts: list[startup.Start] = []
     if Part.STARTUP in wanted:
         with console.status("timing the start of every task's layer"):
-            starts = startup()
+            starts = startup.startup()
         _show([asdict(s) | {"met": s.met} for s in starts], _starts(starts), as_json)
     if Part.SCALING in wanted:
         found = list(_scaling(console))
         _show([asdict(cost) for cost in found], _costs(found), as_json)
         if plot is not None:
-            console.print(f"plot  {draw_scaling(found, plot)}", highlight=False)
+            console.print(f"plot  {reports.draw_scaling(found, plot)}", highlight=False)
+    if strict and not all([one.met for one in ratios] + [one.met for one in starts]):
+        raise typer.Exit(ExitCode.UNMET)
 
 
 def _measures(
     where: str, repeats: int, repairs: int
-) -> list[tuple[Part, str, Callable[[], list[Ratio]]]]:
+) -> list[tuple[Part, str, Callable[[], list[measures.Ratio]]]]:
     steps = repeats * 20 if "cuda" in where else repeats
     return [
-        (Part.LAYER, "timing the layer against z3", lambda: [layer_against_z3(repeats=repeats)]),
+        (Part.LAYER, "timing the layer against z3",
+         lambda: [measures.layer_against_z3(repeats=repeats)]),
         (Part.STEP, f"timing training steps on {where}",
-         lambda: [step_against_dense(where, repeats=steps)]),
-        (Part.SUDOKU, "timing Sudoku against z3", lambda: sudoku_ratios(repairs=repairs)),
-        (Part.SUDOKU, "timing encodings of Sudoku", values_against_bits),
+         lambda: [measures.step_against_dense(where, repeats=steps)]),
+        (Part.SUDOKU, "timing Sudoku against z3", lambda: measures.sudoku_ratios(repairs=repairs)),
+        (Part.SUDOKU, "timing encodings of Sudoku", measures.values_against_bits),
         (Part.WORKERS, "timing two workers against one",
-         lambda: [two_workers_over_one(repeats=max(3, repeats // 2))]),
+         lambda: [measures.two_workers_over_one(repeats=max(3, repeats // 2))]),
     ]  # fmt: skip
 
 
-def _scaling(console: Console) -> Iterator[Cost]:
+def _scaling(console: Console) -> Iterator[scaling.Cost]:
     with console.status("") as status:
-        for make in problems():
+        for make in scaling.problems():
             problem = make()
             status.update(f"timing {problem.family}, {problem.title}")
-            yield from costs(problem)
+            yield from scaling.costs(problem)
 
 
 def _show(found: list[dict[str, Any]], table: RichTable, as_json: bool) -> None:
@@ -105,7 +125,7 @@ def _show(found: list[dict[str, Any]], table: RichTable, as_json: bool) -> None:
         Console().print(table)
 
 
-def _table(ratios: list[Ratio]) -> RichTable:
+def _table(ratios: list[measures.Ratio]) -> RichTable:
     table = RichTable(title="Medians, both sides timed in turn", title_justify="left")
     for heading in ("what", "ours", "baseline", "ratio", "bar"):
         table.add_column(heading, justify="right" if heading in ("ratio", "bar") else "left")
@@ -124,34 +144,34 @@ def _table(ratios: list[Ratio]) -> RichTable:
     return table
 
 
-def _starts(starts: list[Start]) -> RichTable:
+def _starts(starts: list[startup.Start]) -> RichTable:
     table = RichTable(title="From theory to layer, seconds in a new process", title_justify="left")
     for heading in ("task", "answered by", "cold", "from the cache", "bars"):
         table.add_column(heading, justify="left" if heading in ("task", "answered by") else "right")
     for s in starts:
-        bars = f"{COLD_S:g} and {CACHED_S:g}: {'met' if s.met else 'MISSED'}"
+        bars = f"{startup.COLD_S:g} and {startup.CACHED_S:g}: {'met' if s.met else 'MISSED'}"
         table.add_row(s.task, s.backend, f"{s.cold_s:.3f}", f"{s.cached_s:.3f}", bars)
     return table
 
 
-def _costs(found: list[Cost]) -> RichTable:
+def _costs(found: list[scaling.Cost]) -> RichTable:
     table = RichTable(
         title="Milliseconds a row (-: the backend cannot; *: gave up on rows)", title_justify="left"
     )
     backends = list(dict.fromkeys(cost.backend for cost in found))
     table.add_column("theory")
     table.add_column("columns", justify="right")
-    for question in QUESTIONS:
+    for question in scaling.QUESTIONS:
         for backend in backends:
             table.add_column(f"{question}\n{backend}", justify="right")
     cells = {(c.family, c.size, c.question, c.backend): c for c in found}
     for family, size in dict.fromkeys((c.family, c.size) for c in found):
-        row = [cells[family, size, q, b] for q in QUESTIONS for b in backends]
+        row = [cells[family, size, q, b] for q in scaling.QUESTIONS for b in backends]
         table.add_row(f"{family}, {row[0].title}", str(row[0].columns), *map(_cell, row))
     return table
 
 
-def _cell(cost: Cost) -> str:
+def _cell(cost: scaling.Cost) -> str:
     if cost.ms is None:
         return "-"
     return f"{cost.ms:.3g}" + ("*" if cost.note else "")

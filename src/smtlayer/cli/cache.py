@@ -1,22 +1,40 @@
 """This file holds `smtlayer cache`: what is kept on disk, and how to be rid of it."""
 
+from __future__ import annotations
+
 import json
 import time
 from itertools import groupby
+from typing import TYPE_CHECKING
 
 import typer
 from rich.console import Console
 from rich.table import Table as RichTable
 
-from smtlayer.solvers.store import Entry, Store, default_store
+from smtlayer.cli.later import Later
+
+if TYPE_CHECKING:
+    from smtlayer.solvers import store as disk
+    from smtlayer.solvers.store import Entry, Store
+else:
+    disk = Later("smtlayer.solvers.store")
 
 
 def cache(
     clear: bool = typer.Option(False, "--clear", help="Delete all of it."),
     as_json: bool = typer.Option(False, "--json", help="One JSON object, for machines."),
 ) -> None:
-    """Show the compiled theories kept on disk, or delete them."""
-    store = default_store()
+    """Show the compiled theories kept on disk, or delete them.
+
+    They save the time of compiling a theory again, and nothing else: deleting them is always safe.
+
+    Examples:
+
+        smtlayer cache
+        smtlayer cache --clear
+        SMTLAYER_CACHE=off smtlayer train mnist-addition
+    """
+    store = disk.default_store()
     before = store.entries()
     files = store.clear() if clear else 0
     entries = store.entries() if clear else before

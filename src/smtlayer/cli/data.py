@@ -1,9 +1,12 @@
 """This file holds `smtlayer data`: which data files are there, and how to get the others."""
 
+from __future__ import annotations
+
 import json
 from dataclasses import asdict
 from itertools import groupby
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
 from rich.console import Console
@@ -17,23 +20,38 @@ from rich.progress import (
 )
 from rich.table import Table as RichTable
 
-from smtlayer.tasks import data as registry
-from smtlayer.tasks.data import DataFile, State
-from smtlayer.tasks.download import download as fetch
+from smtlayer.cli.complete import datasets
+from smtlayer.cli.later import Later
+
+if TYPE_CHECKING:
+    from smtlayer.tasks import data as registry
+    from smtlayer.tasks import download as network
+    from smtlayer.tasks.data import DataFile, State
+else:
+    registry, network = Later("smtlayer.tasks.data"), Later("smtlayer.tasks.download")
 
 _COLOURS: dict[State, str] = {"ok": "green", "damaged": "red", "missing": "yellow"}
 
 
 def data(
     data_dir: Path | None = typer.Option(
-        None, help="Data folder; by default $SMTLAYER_DATA, else one in the user's cache."
+        None, metavar="FOLDER",
+        help="Data folder; by default $SMTLAYER_DATA, else one in the user's cache.",
     ),
     download: str | None = typer.Option(
-        None, metavar="NAME", help="Fetch a data set or a file of this name, or 'all'."
+        None, metavar="NAME", autocompletion=datasets,
+        help="Fetch a data set or a file of this name, or 'all'.",
     ),
     as_json: bool = typer.Option(False, "--json", help="One JSON object, for machines."),
-) -> None:
-    """Show which data files are there, what they are for, and fetch those that can be had."""
+) -> None:  # fmt: skip
+    """Show which data files are there, what they are for, and fetch those that can be had.
+
+    Examples:
+
+        smtlayer data
+        smtlayer data --download mnist
+        smtlayer data --data-dir /data/smtlayer --json
+    """
     if download is not None:
         _download(download, data_dir, quiet=as_json)
     states = {file: registry.state(file, data_dir) for file in registry.FILES.values()}
@@ -58,7 +76,7 @@ def _download(name: str, data_dir: Path | None, *, quiet: bool) -> None:
     with Progress(*columns, console=Console(stderr=True), disable=quiet) as bars:
         for file in wanted:
             bar = bars.add_task(file.name, total=file.size)
-            fetch(
+            network.download(
                 file.name,
                 data_dir,
                 progress=lambda done, _, bar=bar: bars.update(bar, completed=done),  # type: ignore[misc]

@@ -1,22 +1,33 @@
 """This file holds `smtlayer lab`: which blame rule trains a theory, tried without a network."""
 
+from __future__ import annotations
+
 import json
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table as RichTable
 
-from smtlayer.bench.lab import LabOptions, LabResult, LabRun, run_lab
-from smtlayer.bench.lab_problems import LAB_TASKS, LabProblem, problem_of, task_problem
 from smtlayer.cli.choices import split
+from smtlayer.cli.complete import LAB_TASKS, lab_tasks
+from smtlayer.cli.complete import rules as rule_names
+from smtlayer.cli.later import Later
 from smtlayer.errors import ConfigError
-from smtlayer.nn import BlameRule, parse_rule
-from smtlayer.reports.lab import draw_lab
-from smtlayer.theory import Theory
+
+if TYPE_CHECKING:
+    from smtlayer import nn
+    from smtlayer import theory as theories
+    from smtlayer.bench import lab as laboratory
+    from smtlayer.bench import lab_problems as problems
+    from smtlayer.reports import lab as pictures
+else:
+    nn, theories = Later("smtlayer.nn"), Later("smtlayer.theory")
+    laboratory, problems = Later("smtlayer.bench.lab"), Later("smtlayer.bench.lab_problems")
+    pictures = Later("smtlayer.reports.lab")
 
 RULES = (
     "core",
@@ -25,55 +36,75 @@ RULES = (
     "schedule((0.5, marginal(temperature=anneal(8, 1, until=0.5, shape='geometric'))), "
     "(1, mix(core, marginal)))",
 )
+_FILE, _TRAINING = "With a file", "Training"
 _PLATEAUS = 3  # that are shown of a rule
-_DEFAULTS = LabOptions()
 
 
 def lab(
     theory: str = typer.Argument(
-        metavar="THEORY", help=f"An SMT-LIB 2 file, or a task: {', '.join(LAB_TASKS)}."
+        metavar="THEORY", autocompletion=lab_tasks,
+        help=f"An SMT-LIB 2 file, or a task: {', '.join(LAB_TASKS)}.",
     ),
     rules: list[str] = typer.Option(
-        list(RULES),
-        show_default=False,
+        list(RULES), show_default=False, metavar="RULE", autocompletion=rule_names,
         help="A blame rule to try; may be given more than once. Without it: core, maxsmt, "
         "mix(core, marginal), and that mix after a marginal that cools down.",
     ),
-    inputs: str | None = typer.Option(None, help="Inputs of the file, as a,b."),
-    outputs: str | None = typer.Option(None, help="Outputs of the file, as total."),
+    inputs: str | None = typer.Option(
+        None, metavar="NAMES", rich_help_panel=_FILE, help="Inputs of the file, as a,b."
+    ),
+    outputs: str | None = typer.Option(
+        None, metavar="NAMES", rich_help_panel=_FILE, help="Outputs of the file, as total."
+    ),
     widths: str | None = typer.Option(
-        None, help="Input columns of each symbol, as 7,7,7. Without it each input is a symbol."
+        None, metavar="NUMBERS", rich_help_panel=_FILE,
+        help="Input columns of each symbol, as 7,7,7. Without it each input is a symbol.",
     ),
     separate: bool = typer.Option(
-        False, help="A reader for each symbol, rather than one for all that look alike."
+        False, "--separate", rich_help_panel=_FILE,
+        help="A reader for each symbol, rather than one for all that look alike.",
     ),
     shown: float = typer.Option(
-        1.0, help="Share of the rows of a file that training shows; the others are tested."
+        1.0, metavar="SHARE", rich_help_panel=_FILE,
+        help="Share of the rows of a file that training shows; the others are tested.",
     ),
-    seeds: int = typer.Option(20, help="Random starts for each rule.", min=1),
-    steps: int = typer.Option(_DEFAULTS.steps, help="Steps of training.", min=1),
-    lr: float = typer.Option(_DEFAULTS.lr, help="Learning rate in the first half."),
+    seeds: int = typer.Option(20, metavar="N", help="Random starts for each rule.", min=1),
+    steps: int = typer.Option(
+        1000, metavar="N", help="Steps of training.", min=1, rich_help_panel=_TRAINING
+    ),
+    lr: float = typer.Option(
+        3.0, metavar="X", help="Learning rate in the first half.", rich_help_panel=_TRAINING
+    ),
     late_lr: float = typer.Option(
-        _DEFAULTS.late_lr, help="Learning rate at the start of the second half."
+        20.0, metavar="X", rich_help_panel=_TRAINING,
+        help="Learning rate at the start of the second half.",
     ),
-    noise: float = typer.Option(_DEFAULTS.noise, help="How much two looks at a symbol differ."),
-    plot: Path | None = typer.Option(None, help="Draw every seed to this file."),
+    noise: float = typer.Option(
+        0.5, metavar="X", help="How much two looks at a symbol differ.", rich_help_panel=_TRAINING
+    ),
+    plot: Path | None = typer.Option(None, metavar="FILE", help="Draw every seed to this file."),
     as_json: bool = typer.Option(False, "--json", help="One JSON object, for machines."),
-) -> None:
+) -> None:  # fmt: skip
     """Try blame rules on a theory: from how many random starts do symbols get their meaning?
 
     There is no network and no image: each kind of symbol is a vector of logits with noise. That
     takes seconds and shows where a rule gets stuck, before hours are spent on training.
+
+    Examples:
+
+        smtlayer lab mnist-addition-10
+        smtlayer lab my_theory.smt2 --inputs a,b --outputs total
+        smtlayer lab liars-puzzle --rules core --rules "mix(core, marginal)" --plot lab.png
     """
     parsed = list(dict.fromkeys(_rule(text) for text in rules))
-    options = LabOptions(steps=steps, lr=lr, late_lr=late_lr, noise=noise)
+    options = laboratory.LabOptions(steps=steps, lr=lr, late_lr=late_lr, noise=noise)
     if theory in LAB_TASKS:
         if inputs or outputs or widths or separate or shown != 1:
             raise ConfigError(
                 f"smtlayer lab takes --inputs, --outputs, --widths, --separate and --shown with a "
                 f"file only. Got them with the task {theory!r}, which has its own."
             )
-        problem = task_problem(theory)
+        problem = problems.task_problem(theory)
     else:
         problem = _read(theory, inputs, outputs, widths, separate, shown)
     console = Console(stderr=True)
@@ -83,12 +114,12 @@ def lab(
     else:
         _show(result)
     if plot is not None:
-        console.print(f"plot  {draw_lab(result, plot)}", highlight=False, soft_wrap=True)
+        console.print(f"plot  {pictures.draw_lab(result, plot)}", highlight=False, soft_wrap=True)
 
 
-def _rule(text: str) -> BlameRule:
+def _rule(text: str) -> nn.BlameRule:
     try:
-        return parse_rule(text)
+        return nn.parse_rule(text)
     except ValueError as error:
         raise ConfigError(f"--rules: {error}") from error
 
@@ -100,7 +131,7 @@ def _read(
     widths: str | None,
     separate: bool,
     shown: float,
-) -> LabProblem:
+) -> problems.LabProblem:
     path = Path(name)
     if not path.is_file():
         raise ConfigError(
@@ -116,10 +147,10 @@ def _read(
     if not all(size.isdecimal() for size in sizes):
         raise ConfigError(f"--widths expects whole numbers, as 7,7,7. Got {widths!r}.")
     try:
-        theory = Theory.from_smtlib(path, split(inputs), split(outputs))
+        theory = theories.Theory.from_smtlib(path, split(inputs), split(outputs))
     except TypeError as error:  # a symbol that is neither Bool nor a bit-vector
         raise ConfigError(str(error)) from error
-    return problem_of(
+    return problems.problem_of(
         theory, name=path.stem, widths=[int(size) for size in sizes] or None, separate=separate,
         shown=shown,
     )  # fmt: skip
@@ -127,24 +158,24 @@ def _read(
 
 def _with_bars(
     console: Console,
-    problem: LabProblem,
-    rules: list[BlameRule],
+    problem: problems.LabProblem,
+    rules: list[nn.BlameRule],
     seeds: int,
-    options: LabOptions,
-) -> LabResult:
+    options: laboratory.LabOptions,
+) -> laboratory.LabResult:
     columns = (
         TextColumn("{task.description:<30.30}"), BarColumn(bar_width=24), MofNCompleteColumn(),
         TimeRemainingColumn(),
     )  # fmt: skip
     with Progress(*columns, console=console, transient=True) as progress:
         bars = {str(rule): progress.add_task(str(rule), total=options.steps) for rule in rules}
-        return run_lab(
+        return laboratory.run_lab(
             problem, rules, seeds=seeds, options=options,
             on_step=lambda rule, done: progress.update(bars[rule], completed=done),
         )  # fmt: skip
 
 
-def _as_dict(result: LabResult) -> dict[str, Any]:
+def _as_dict(result: laboratory.LabResult) -> dict[str, Any]:
     runs = [
         asdict(run)
         | {name: getattr(run, name) for name in ("grounded", "unnoticed", "renamed", "mean")}
@@ -154,7 +185,7 @@ def _as_dict(result: LabResult) -> dict[str, Any]:
     return asdict(result) | {"runs": runs, "best": result.best.rule, "as_good": as_good}
 
 
-def _show(result: LabResult) -> None:
+def _show(result: laboratory.LabResult) -> None:
     console = Console()
     console.print(
         f"[bold]{result.problem}[/bold]: {result.models} models, {result.kinds} kinds of symbols, "
@@ -175,7 +206,7 @@ def _show(result: LabResult) -> None:
     console.print(verdict(result), highlight=False, markup=False, width=min(console.width, 100))
 
 
-def verdict(result: LabResult) -> str:
+def verdict(result: laboratory.LabResult) -> str:
     """Which rule to take, and how far to trust that."""
     best, seeds = result.best, result.seeds
     if not best.grounded:
@@ -209,7 +240,7 @@ def _mean(scores: tuple[float, ...]) -> str:
     return f"{100 * sum(scores) / len(scores):.1f} %"
 
 
-def _plateaus(run: LabRun) -> str:
+def _plateaus(run: laboratory.LabRun) -> str:
     most = sorted(run.plateaus, key=lambda plateau: -plateau[1])[:_PLATEAUS]
     lines = [f"{percent} % x {count}" for percent, count in sorted(most, reverse=True)]
     return "\n".join(lines + ["..."] * (len(run.plateaus) > _PLATEAUS))

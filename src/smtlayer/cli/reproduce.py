@@ -1,5 +1,7 @@
 """This file holds `smtlayer reproduce`: runs what is missing of the paper's table, and shows it."""
 
+from __future__ import annotations
+
 import shutil
 import signal
 import sys
@@ -9,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
 from rich.console import Console
@@ -16,26 +19,32 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.text import Text
 
 from smtlayer.cli.choices import chosen, seeds_of, split
+from smtlayer.cli.complete import devices, several_methods, several_rows
+from smtlayer.cli.errors import ExitCode
+from smtlayer.cli.help import CommandPage, GroupPage
+from smtlayer.cli.later import Later
 from smtlayer.errors import MissingDataError
-from smtlayer.reports.layout import tables
-from smtlayer.reports.paper import ROWS
-from smtlayer.reports.render import html, latex, markdown, terminal, terminal_width
-from smtlayer.reports.results_plot import draw_table
-from smtlayer.reports.table import (
-    METHODS,
-    Result,
-    holds_records,
-    left_out,
-    read_record,
-    read_results,
-    results_json,
-    results_of,
-)
-from smtlayer.training import grid
-from smtlayer.training.experiments import load_experiment, row_names
-from smtlayer.training.options import check_device
 
-reproduce_app = typer.Typer(help="Train the rows of the paper's table, and show ours beside it.")
+if TYPE_CHECKING:
+    from smtlayer.reports import layout, paper, render, results_plot
+    from smtlayer.reports import table as records
+    from smtlayer.reports.table import Result
+    from smtlayer.training import experiments, grid
+    from smtlayer.training import options as checks
+else:
+    layout, paper = Later("smtlayer.reports.layout"), Later("smtlayer.reports.paper")
+    render, records = Later("smtlayer.reports.render"), Later("smtlayer.reports.table")
+    results_plot = Later("smtlayer.reports.results_plot")
+    experiments, grid = Later("smtlayer.training.experiments"), Later("smtlayer.training.grid")
+    checks = Later("smtlayer.training.options")
+
+reproduce_app = typer.Typer(
+    cls=GroupPage,
+    help="Train the rows of the paper's table, and show ours beside it.",
+    rich_markup_mode=None,
+    add_completion=False,
+)
+_TRAINING, _FILES, _SHOWN = "What is trained", "Data and files", "The table"
 _SEEDS = "0,1,2,3,4"
 _TIMED_EPOCHS = 3
 _SMOKE = ("train.epochs=1", "train.rows=64", "train.test_rows=64")
@@ -56,10 +65,12 @@ _SUFFIXES = {
     ".md": Format.MARKDOWN, ".tex": Format.LATEX, ".html": Format.HTML, ".json": Format.JSON,
 }  # fmt: skip
 _TEXT: dict[Format, Callable[[Sequence[Result]], str]] = {
-    Format.MARKDOWN: lambda results: markdown(tables(results)) + "\n",
-    Format.LATEX: lambda results: latex(tables(results)) + "\n",
-    Format.HTML: lambda results: html(tables(results), "smtlayer: the paper's table, reproduced"),
-    Format.JSON: lambda results: results_json(results) + "\n",
+    Format.MARKDOWN: lambda results: render.markdown(layout.tables(results)) + "\n",
+    Format.LATEX: lambda results: render.latex(layout.tables(results)) + "\n",
+    Format.HTML: lambda results: render.html(
+        layout.tables(results), "smtlayer: the paper's table, reproduced"
+    ),
+    Format.JSON: lambda results: records.results_json(results) + "\n",
 }
 
 
@@ -68,46 +79,81 @@ def _group() -> None:
     """Each table of the paper is a command of its own."""
 
 
-@reproduce_app.command()
+@reproduce_app.command(cls=CommandPage)
 def table1(
     rows: str | None = typer.Option(
-        None, help="Rows, as names or patterns with commas between: mnist-addition-*,liars-puzzle."
+        None, metavar="NAMES", autocompletion=several_rows, rich_help_panel=_TRAINING,
+        help="Rows, as names or patterns with commas between: mnist-addition-*,liars-puzzle.",
     ),
     methods: str | None = typer.Option(
-        None, help="Methods, the same way: conventional,paper,best [default: all of a row]."
+        None, metavar="NAMES", autocompletion=several_methods, rich_help_panel=_TRAINING,
+        help="Methods, the same way: conventional,paper,best [default: all of a row].",
     ),
     seeds: str | None = typer.Option(
-        None, help=f"Seeds, as 0,1,2 or 0-4 [default: {_SEEDS}; of records, all]."
+        None, metavar="NUMBERS", rich_help_panel=_TRAINING,
+        help=f"Seeds, as 0,1,2 or 0-4 [default: {_SEEDS}; of records, all].",
     ),
-    jobs: int = typer.Option(1, help="Trainings at a time; several may share a GPU.", min=1),
-    device: str = typer.Option("cpu", help="For example cuda."),
-    data_dir: Path | None = typer.Option(None, help="Data folder [default: $SMTLAYER_DATA]."),
+    jobs: int = typer.Option(
+        1, metavar="N", min=1, rich_help_panel=_TRAINING,
+        help="Trainings at a time; several may share a GPU.",
+    ),
+    device: str = typer.Option(
+        "cpu", metavar="NAME", autocompletion=devices, rich_help_panel=_TRAINING,
+        help="For example cuda.",
+    ),
+    data_dir: Path | None = typer.Option(
+        None, metavar="FOLDER", rich_help_panel=_FILES,
+        help="Data folder [default: $SMTLAYER_DATA].",
+    ),
     results: Path | None = typer.Option(
-        None, help="Folder of records [default: results here, else in the checkout]."
+        None, metavar="FOLDER", rich_help_panel=_FILES,
+        help="Folder of records [default: results here, else in the checkout].",
     ),
-    runs: Path = typer.Option(Path("runs/table1"), help="Folder of runs: logs, checkpoints."),
-    records_only: bool = typer.Option(False, help="Train nothing; the table from the records."),
-    as_json: bool = typer.Option(False, "--json", help="The table as JSON, for machines."),
+    runs: Path = typer.Option(
+        Path("runs/table1"), metavar="FOLDER", rich_help_panel=_FILES,
+        help="Folder of runs: logs, checkpoints.",
+    ),
+    records_only: bool = typer.Option(
+        False, "--records-only", help="Train nothing; the table from the records."
+    ),
+    as_json: bool = typer.Option(
+        False, "--json", rich_help_panel=_SHOWN, help="The table as JSON, for machines."
+    ),
     form: Format | None = typer.Option(
-        None, "--format", help="[default: as the name of --out ends, else terminal]"
+        None, "--format", rich_help_panel=_SHOWN,
+        help="[default: as the name of --out ends, else terminal]",
     ),
-    out: Path | None = typer.Option(None, help="Write the table here, not to the terminal."),
-    plot: Path | None = typer.Option(None, help="Draw the table to this file."),
+    out: Path | None = typer.Option(
+        None, metavar="FILE", rich_help_panel=_SHOWN,
+        help="Write the table here, not to the terminal.",
+    ),
+    plot: Path | None = typer.Option(
+        None, metavar="FILE", rich_help_panel=_SHOWN, help="Draw the table to this file."
+    ),
     timing: bool = typer.Option(
-        False, help="Time epochs too, one process at a time: leave the machine alone meanwhile."
+        False, "--timing", rich_help_panel=_TRAINING,
+        help="Time epochs too, one process at a time: leave the machine alone meanwhile.",
     ),
     smoke: bool = typer.Option(
-        False, help="Only see that all works: a few steps each, seed 0, no record is kept."
+        False, "--smoke",
+        help="Only see that all works: a few steps each, seed 0, no record is kept.",
     ),
-) -> None:
-    """Test accuracy and seconds per epoch of each row: trains what has no record yet."""
+) -> None:  # fmt: skip
+    """Test accuracy and seconds per epoch of each row: trains what has no record yet.
+
+    Examples:
+
+        smtlayer reproduce table1 --records-only
+        smtlayer reproduce table1 --rows "visual-sudoku-*" --methods best --seeds 0-2
+        smtlayer reproduce table1 --device cuda --jobs 8 --results mine --out table.md
+    """
     shape = Format.JSON if as_json else form or _by_suffix(out)
     if smoke:
         raise typer.Exit(_smoke(_selection(rows, methods), jobs, _options(device, data_dir)))
     folder = _results_folder(results, must_exist=records_only)
     failed, selection = 0, dict[str, tuple[str, ...]]()
     if not records_only:
-        check_device(device)
+        checks.check_device(device)
         selection = _selection(rows, methods)
         options = _options(device, data_dir)
         wanted = grid.train_jobs(selection, seeds_of(seeds or _SEEDS), runs, options)
@@ -118,8 +164,8 @@ def table1(
     found = _found(folder, rows, methods, seeds, selection)
     _show(found, shape, out)
     if plot is not None:
-        _say(f"plot   {draw_table(found, plot)}")
-    raise typer.Exit(1 if failed else 0)
+        _say(f"plot   {results_plot.draw_table(found, plot)}")
+    raise typer.Exit(ExitCode.FAILED if failed else ExitCode.OK)
 
 
 def _by_suffix(out: Path | None) -> Format:
@@ -132,8 +178,8 @@ def _options(device: str, data_dir: Path | None) -> tuple[str, ...]:
 
 def _selection(rows: str | None, methods: str | None) -> dict[str, tuple[str, ...]]:
     """The methods to run of each row that was chosen; a row may lack some."""
-    names = chosen("--rows", split(rows), row_names())
-    has = {name: load_experiment(name).methods for name in names}
+    names = chosen("--rows", split(rows), experiments.row_names())
+    has = {name: experiments.load_experiment(name).methods for name in names}
     known = tuple(dict.fromkeys(method for some in has.values() for method in some))
     wanted = chosen("--methods", split(methods), known)
     return {name: tuple(m for m in some if m in wanted) for name, some in has.items()}
@@ -147,7 +193,7 @@ def _results_folder(given: Path | None, must_exist: bool) -> Path:
     checkouts = [folder for folder in (here, *here.parents, _SOURCE) if _is_checkout(folder)]
     places = [folder / "results" for folder in (here, *checkouts)]
     for place in places:
-        if holds_records(place):
+        if records.holds_records(place):
             return place
     if must_exist:
         looked = ", ".join(str(place) for place in dict.fromkeys(places))
@@ -209,7 +255,9 @@ def _run(jobs: Sequence[grid.Job], at_once: int, folder: Path | None) -> int:
 def _keep(job: grid.Job, folder: Path) -> None:
     """Copies what a job left into the results, unless no table would show it."""
     target = _target(job, folder)
-    reason = left_out(read_record(job.done)) if job.done.name == "record.json" else ""
+    reason = (
+        records.left_out(records.read_record(job.done)) if job.done.name == "record.json" else ""
+    )
     if reason:
         _say(f"{job.name} is not put into {folder}: {reason}.")
         return
@@ -253,16 +301,16 @@ def _found(
     selection: Mapping[str, Sequence[str]],
 ) -> list[Result]:
     """Results of what was chosen, by the records in a folder and what was to be trained."""
-    kept = read_results(folder)
-    for reason, count in Counter(map(left_out, kept.records)).items():
+    kept = records.read_results(folder)
+    for reason, count in Counter(map(records.left_out, kept.records)).items():
         if reason:
             _say(f"Left out of {folder}: {count} records, {reason}.")
-    real = [record for record in kept.records if not left_out(record)]
-    known = tuple(dict.fromkeys([*ROWS, *(record["row"] for record in real)]))
+    real = [record for record in kept.records if not records.left_out(record)]
+    known = tuple(dict.fromkeys([*paper.ROWS, *(record["row"] for record in real)]))
     names = chosen("--rows", split(rows), known)
     of_rows = [record for record in real if record["row"] in names]
     trained = [method for some in selection.values() for method in some]  # all may have failed
-    ways = dict.fromkeys([*METHODS, *trained, *(record["method"] for record in real)])
+    ways = dict.fromkeys([*records.METHODS, *trained, *(record["method"] for record in real)])
     wanted = chosen("--methods", split(methods), tuple(ways))
     numbers = None if seeds is None else seeds_of(seeds)
     picked = [
@@ -275,7 +323,7 @@ def _found(
             "The table needs records of the rows, methods and seeds chosen, scored on real test "
             f"data. There are none in {folder}: train them, or choose others."
         )
-    return results_of(picked, kept.timings)
+    return records.results_of(picked, kept.timings)
 
 
 def _show(results: Sequence[Result], shape: Format, out: Path | None) -> None:
@@ -297,10 +345,10 @@ def _show(results: Sequence[Result], shape: Format, out: Path | None) -> None:
 
 
 def _print_tables(results: Sequence[Result], console: Console) -> None:
-    for table in tables(results):
+    for table in layout.tables(results):
         if not console.is_terminal:  # a file is as wide as it must be
-            console.width = max(console.width, terminal_width(table))
-        console.print(terminal(table, console.width))
+            console.width = max(console.width, render.terminal_width(table))
+        console.print(render.terminal(table, console.width))
 
 
 def _say(text: str, console: Console | None = None) -> None:

@@ -1,8 +1,10 @@
 """This file holds `smtlayer train ROW`: trains with the layer and without it, and shows both."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import typer
 from rich.console import Console
@@ -16,58 +18,82 @@ from rich.progress import (
 )
 from rich.table import Table as RichTable
 
+from smtlayer.cli.complete import devices, methods, row_names, rules
+from smtlayer.cli.later import Later
 from smtlayer.errors import MissingPackageError
-from smtlayer.reports import draw_run
-from smtlayer.training import (
-    Event,
-    Experiment,
-    Run,
-    RunConfig,
-    RunRecord,
-    load_experiment,
-    make_task,
-    run,
-    time_epochs,
-)
+
+if TYPE_CHECKING:
+    from smtlayer import reports, training
+else:
+    reports, training = Later("smtlayer.reports"), Later("smtlayer.training")
 
 _METHODS = ("conventional", "best")
+_LAYER, _FILES = "The layer", "Data and files"
 
 
 def train(
     experiment: str = typer.Argument(
-        "mnist-addition-10", metavar="ROW", help="A row of the table, or a TOML file of your own."
+        "mnist-addition-10", metavar="ROW", autocompletion=row_names,
+        help="A row of the table, or a TOML file of your own.",
     ),
     method: list[str] = typer.Option(
-        list(_METHODS), help="Which of the row's methods; may be given more than once."
+        list(_METHODS), metavar="NAME", autocompletion=methods,
+        help="Which of the row's methods; may be given more than once.",
     ),
-    epochs: int | None = typer.Option(None, help="Times to go through the rows.", min=1),
-    seed: int = typer.Option(0),
+    epochs: int | None = typer.Option(
+        None, metavar="N", help="Times to go through the rows.", min=1
+    ),
+    seed: int = typer.Option(0, metavar="N", help="Of network, rows and draws."),
     backend: Literal["auto", "table", "sat", "z3", "enumerate"] | None = typer.Option(
-        None, help="Who answers the layer's questions."
+        None, help="Who answers the layer's questions.", rich_help_panel=_LAYER
     ),
-    forward: Literal["smt", "maxsmt"] | None = typer.Option(None, help="Rule in training."),
+    forward: Literal["smt", "maxsmt"] | None = typer.Option(
+        None, rich_help_panel=_LAYER,
+        help="Rule in training: contradictions give zeros, or are repaired.",
+    ),
     backward: str | None = typer.Option(
-        None, help="How blame is found: core, maxsmt, sample, marginal, mix(core, marginal), ..."
+        None, metavar="RULE", autocompletion=rules, rich_help_panel=_LAYER,
+        help="How blame is found: core, maxsmt, sample, marginal, mix(core, marginal), ...",
     ),
-    workers: int | None = typer.Option(None, help="Processes that share a batch's rows.", min=0),
-    device: str = typer.Option("cpu", help="For example cuda."),
+    workers: int | None = typer.Option(
+        None, metavar="N", help="Processes that share a batch's rows.", min=0,
+        rich_help_panel=_LAYER,
+    ),
+    device: str = typer.Option(
+        "cpu", metavar="NAME", autocompletion=devices, help="For example cuda."
+    ),
     data: Literal["auto", "mnist", "sample"] | None = typer.Option(
-        None, help="All of MNIST from the data folder, or a sample that comes with a dependency."
+        None, rich_help_panel=_FILES,
+        help="All of MNIST from the data folder, or a sample that comes with a dependency.",
     ),
-    data_dir: Path | None = typer.Option(None, help="Data folder [default: $SMTLAYER_DATA]."),
+    data_dir: Path | None = typer.Option(
+        None, metavar="FOLDER", rich_help_panel=_FILES,
+        help="Data folder [default: $SMTLAYER_DATA].",
+    ),
     set_: list[str] = typer.Option(
         [], "--set", help="Any option of the file, as in --set train.lr=1e-3.", metavar="KEY=VALUE"
     ),
-    out: Path | None = typer.Option(None, help="Folder of the run [default: runs/ROW]."),
-    timing: int = typer.Option(
-        0, help="Time this many epochs of each method in turns, and train nothing.", min=0
+    out: Path | None = typer.Option(
+        None, metavar="FOLDER", rich_help_panel=_FILES,
+        help="Folder of the run [default: runs/ROW].",
     ),
-) -> None:
+    timing: int = typer.Option(
+        0, metavar="N", min=0,
+        help="Time this many epochs of each method in turns, and train nothing.",
+    ),
+) -> None:  # fmt: skip
     """Train a row of the table: by default with the layer, and beside it a conventional network.
 
     A run that was stopped goes on where it was; one that is finished is shown again.
+
+    Examples:
+
+        smtlayer train mnist-addition --data sample
+        smtlayer train visual-sudoku-10 --method best --device cuda
+        smtlayer train liars-puzzle --method best --backward "mix(core, marginal)" --seed 3
+        smtlayer train my_experiment.toml --set train.lr=1e-3 --out runs/mine
     """
-    row = load_experiment(experiment)
+    row = training.load_experiment(experiment)
     given = {"train.epochs": epochs, "layer.backend": backend, "layer.forward": forward,
              "layer.backward": backward, "layer.workers": workers, "task.data": data}  # fmt: skip
     settings = [f"{key}={value}" for key, value in given.items() if value is not None] + set_
@@ -87,22 +113,26 @@ def train(
 
 
 def _config(
-    row: Experiment,
+    row: training.Experiment,
     method: str,
     seed: int,
     device: str,
     settings: Sequence[str],
     data_dir: Path | None,
-) -> RunConfig:
+) -> training.RunConfig:
     config = row.config(method, seed=seed, device=device, settings=settings)
-    if row.sample and make_task(config.task, data_dir).data == "sample":
+    if row.sample and training.make_task(config.task, data_dir).data == "sample":
         return row.config(method, seed=seed, device=device, settings=settings, sample=True)
     return config
 
 
 def _run(
-    console: Console, row: Experiment, config: RunConfig, folder: Path, data_dir: Path | None
-) -> RunRecord:
+    console: Console,
+    row: training.Experiment,
+    config: training.RunConfig,
+    folder: Path,
+    data_dir: Path | None,
+) -> training.RunRecord:
     done = _finished(config, folder)
     if done is not None:
         console.print(f"{config.method}: finished earlier, in {folder}", highlight=False)
@@ -120,7 +150,7 @@ def _run(
     try:
         with Progress(*columns, console=console) as progress:
             view = _Bars(progress, console, config)
-            finished = run(config, folder, data_dir=data_dir, on_step=view.show)
+            finished = training.run(config, folder, data_dir=data_dir, on_step=view.show)
     except KeyboardInterrupt:
         console.print(f"Stopped; the same command goes on from {folder}.", highlight=False)
         raise
@@ -131,11 +161,11 @@ def _run(
 class _Bars:
     """A bar a phase; in a log, which has no bars, a line an epoch."""
 
-    def __init__(self, progress: Progress, console: Console, config: RunConfig) -> None:
+    def __init__(self, progress: Progress, console: Console, config: training.RunConfig) -> None:
         self._progress, self._console, self._config = progress, console, config
         self._bars: dict[str, tuple[TaskID, int]] = {}
 
-    def show(self, event: Event) -> None:
+    def show(self, event: training.Event) -> None:
         """Moves the bar of the event's phase."""
         label = f"{self._config.method}, {event.phase}"
         if event.phase not in self._bars or event.done < self._bars[event.phase][1]:
@@ -159,16 +189,16 @@ class _Bars:
             )
 
 
-def _finished(config: RunConfig, folder: Path) -> RunRecord | None:
+def _finished(config: training.RunConfig, folder: Path) -> training.RunRecord | None:
     """The record of the same run, if it is there."""
     path = folder / "record.json"
-    record = RunRecord.read(path) if path.is_file() else None
+    record = training.RunRecord.read(path) if path.is_file() else None
     return record if record is not None and record.config == config.as_dict() else None
 
 
-def _draw(console: Console, finished: Run, folder: Path) -> None:
+def _draw(console: Console, finished: training.Run, folder: Path) -> None:
     try:
-        pictures = [path.name for path in draw_run(finished, folder)]
+        pictures = [path.name for path in reports.draw_run(finished, folder)]
     except MissingPackageError as error:
         console.print(f"No pictures: {error}", highlight=False)
         pictures = []
@@ -177,9 +207,13 @@ def _draw(console: Console, finished: Run, folder: Path) -> None:
 
 
 def _time(
-    console: Console, configs: list[RunConfig], epochs: int, folder: Path, data_dir: Path | None
+    console: Console,
+    configs: list[training.RunConfig],
+    epochs: int,
+    folder: Path,
+    data_dir: Path | None,
 ) -> None:
-    for timing in time_epochs({c.method: c for c in configs}, epochs, data_dir):
+    for timing in training.time_epochs({c.method: c for c in configs}, epochs, data_dir):
         timing.write(folder, configs[0].device)
         console.print(
             f"{timing.row}, {timing.method}: {timing.epoch_seconds:.2f} s an epoch, "
@@ -188,7 +222,7 @@ def _time(
         )
 
 
-def _show(console: Console, records: dict[str, RunRecord]) -> None:
+def _show(console: Console, records: dict[str, training.RunRecord]) -> None:
     table = RichTable(title="Test rows that are right", title_justify="left")
     table.add_column("")
     headings = ("not shown", "all", "symbols read", "repaired", "time", "solver")
