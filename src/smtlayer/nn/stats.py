@@ -21,7 +21,7 @@ class Stats:
     | count | rows |
     |---|---|
     | `sat`, `unsat`, `unknown` | by the status of the forward pass |
-    | `unproved` | among `sat`: with the best repair found in time, perhaps not the cheapest |
+    | `unproved` | among `sat`: the best repair in time, perhaps not the cheapest |
     | `settled` | whose outputs were what the loss wanted, going back |
     | `asked` | whose outputs were not, so that a blame rule was asked |
     | `silent` | without any gradient coming in |

@@ -34,7 +34,8 @@ class Z3:
     """Asks z3. Handles every theory that z3 does.
 
     Args:
-        timeout_ms: Time limit of one question about one row; past it the row is UNKNOWN.
+        timeout_ms: Time limit of one question about one row; past it the row is UNKNOWN, or the
+            best repair found so far, not proved.
         seed: z3's random seed.
         workers: Who asks: 0 for this process, a number of worker processes, an `Executor`, or a
             function that makes one. See `Rowwise`.
