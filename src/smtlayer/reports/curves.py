@@ -1,6 +1,6 @@
 """This file draws how trainings went, epoch by epoch."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -54,9 +54,9 @@ def curves_figure(records: Mapping[str, RunRecord]) -> Any:
     return figure
 
 
-def _epochs(record: RunRecord, phase: str) -> list[tuple[int, dict[str, Any]]]:
+def placed(epochs: Sequence[Mapping[str, Any]], phase: str) -> list[tuple[int, Mapping[str, Any]]]:
     """The epochs of a phase by their place: from 1 in training, up to -1 before."""
-    found = [epoch for epoch in record.epochs if epoch["phase"] == phase]
+    found = [epoch for epoch in epochs if epoch["phase"] == phase]
     start = 1 if phase == "train" else -len(found)
     return [(start + i, epoch) for i, epoch in enumerate(found)]
 
@@ -65,7 +65,7 @@ def _line(axis: Any, record: RunRecord, what: str, colour: str, times: float = 1
     for phase, style in (("pretrain", "--"), ("train", "-")):
         if what == "accuracy" and phase == "pretrain" and _without_labels(record):
             continue
-        points = [(place, times * epoch[what]) for place, epoch in _epochs(record, phase)]
+        points = [(place, times * epoch[what]) for place, epoch in placed(record.epochs, phase)]
         if points:
             fill = colour if phase == "train" else "white"
             size = 4 if len(points) <= 40 else 0
@@ -94,7 +94,7 @@ def _label(name: str, record: RunRecord) -> str:
 
 def _bars(axis: Any, record: RunRecord, colour: str, shift: float, width: float) -> None:
     """A bar an epoch: the solver's seconds at the bottom, the rest, paler, on top."""
-    both = _epochs(record, "pretrain") + _epochs(record, "train")
+    both = placed(record.epochs, "pretrain") + placed(record.epochs, "train")
     places = [place + shift for place, _ in both]
     solver = [
         min(epoch["seconds"], epoch["solver"].get("solver_seconds", 0.0)) for _, epoch in both
@@ -105,8 +105,8 @@ def _bars(axis: Any, record: RunRecord, colour: str, shift: float, width: float)
 
 
 def _finish(axis: Any, records: Mapping[str, RunRecord]) -> None:
-    before = max((len(_epochs(record, "pretrain")) for record in records.values()), default=0)
-    after = max((len(_epochs(record, "train")) for record in records.values()), default=1)
+    before = max((len(placed(record.epochs, "pretrain")) for record in records.values()), default=0)
+    after = max((len(placed(record.epochs, "train")) for record in records.values()), default=1)
     axis.set_xlim(-before - 0.7 if before else 0.3, after + 0.7)
     axis.set_xlabel("epoch", color=INK)
     axis.xaxis.get_major_locator().set_params(integer=True, min_n_ticks=1)

@@ -86,28 +86,26 @@ def choose_examples(
     if model.layer is None:
         raise ValueError("choose_examples expects a model with an SMTLayer. Got one without.")
     rows = task.rows(split, among, _SEED)
-    return read_rows(model.eval(), model.layer, rows, min(among, len(rows)), count).telling(count)
+    index = torch.arange(min(among, len(rows)))
+    return read_rows(model.eval(), model.layer, rows, index, count).telling(count)
 
 
 @torch.no_grad()
-def read_rows(
-    model: Model, layer: SMTLayer, rows: Rows, among: int, least: int, start: int = 0
-) -> Examples:
-    """What a model makes of rows: of `among` of them, or, where its solver is slow, of fewer.
+def read_rows(model: Model, layer: SMTLayer, rows: Rows, index: Tensor, at_once: int) -> Examples:
+    """What a model makes of rows: of all of these, or, where its solver is slow, of the first.
 
     Args:
         model: In the mode in which its layer is to answer.
         layer: The model's own.
         rows: Where to look.
-        among: How many rows to look at, at most.
-        least: How many rows are answered in any case, and so how many at a time.
-        start: The first of them.
+        index: Numbers of the rows to look at.
+        at_once: How many of them are answered at a time, and so in any case.
     """
     device = next(model.network.parameters(), torch.empty(0)).device
-    batch = rows.batch(torch.arange(start, start + among))
+    batch = rows.batch(index)
     parts = torch.split(batch.features, 100)
     logits = torch.cat([model.network(part.to(device)).float().cpu() for part in parts])
-    answer = _answers(layer, logits, batch.known, least)
+    answer = _answers(layer, logits, batch.known, at_once)
     asked = torch.arange(len(answer.status))
     return Examples(layer.theory, batch.pick(asked), logits[asked], answer)
 

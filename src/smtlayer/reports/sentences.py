@@ -16,10 +16,11 @@ _LEGEND = {
     "right": marks.RIGHT,
     "wrong": marks.WRONG,
 }
+CLAIMS = {True: "accuses", False: "defends", None: None}
 PARTS = ("who speaks", "of whom", "and what")  # that is made of a sentence
 _COLUMNS = dict(zip(PARTS, (4.3, 6.05, 7.8), strict=True))  # and where they begin
 _CHIP, _LINE, _TOP = 1.65, 0.34, 0.3
-_INPUTS = 7  # of a sentence: three who may speak, three who may be spoken of, and accusation
+INPUTS = 7  # of a sentence: three who may speak, three who may be spoken of, and accusation
 
 
 def sentences_figure(examples: Examples, title: str) -> Any:
@@ -68,13 +69,12 @@ def written(tokens: Tensor) -> str:
 
 def told_sentence(examples: Examples, row: int, number: int) -> list[Reading]:
     """What was made of a sentence: who speaks, of whom, and whether it is an accusation."""
-    bits = examples.readings(row)[number * _INPUTS : (number + 1) * _INPUTS]
-    claims = {True: "accuses", False: "defends", None: None}
+    bits = examples.readings(row)[number * INPUTS : (number + 1) * INPUTS]
     claim, (speaks, whom, what) = bits[-1], PARTS
     return [
         _who(speaks, bits[:3]),
         _who(whom, bits[3:6]),
-        Reading(what, claims[claim.read], claims[claim.taken], claims[claim.truth], claim.bits),
+        Reading(what, CLAIMS[claim.read], CLAIMS[claim.taken], CLAIMS[claim.truth], claim.bits),
     ]
 
 

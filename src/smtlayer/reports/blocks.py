@@ -1,0 +1,59 @@
+"""This file draws small images with block characters, for terminals that show no pictures."""
+
+from collections.abc import Sequence
+
+import torch.nn.functional as F
+from torch import Tensor
+
+_INK = 0.35  # from here on a pixel is ink
+_GAP = 3
+_BLOCKS = (" ", "▄", "▀", "█")  # by whether the lower and the upper half are ink
+
+
+def half_blocks(image: Tensor) -> list[str]:
+    """An image, two lines of pixels a line of text.
+
+    Args:
+        image: $(h, w)$, 0 for paper and 1 for ink.
+
+    Example:
+        >>> import torch
+        >>> print("\\n".join(half_blocks(torch.tensor([[1.0, 0, 0], [1, 1, 0], [0, 0, 1]]))))
+        █▄
+          ▀
+    """
+    ink = (F.pad(image, (0, 0, 0, image.shape[0] % 2)) > _INK).int()
+    codes = ink[0::2] * 2 + ink[1::2]  # (lines, w)
+    return ["".join(_BLOCKS[code] for code in line).rstrip() for line in codes.tolist()]
+
+
+def side_by_side(images: Tensor, captions: Sequence[str], width: int) -> str:
+    """Images beside each other with a caption below each, in as many rows as they need.
+
+    Args:
+        images: $(d, h, w)$.
+        captions: One an image.
+        width: Characters of a line. Images that would not fit side by side are made half as large.
+    """
+    small = _cropped(images)
+    if _wide(small, len(small)) > width:
+        small = F.avg_pool2d(_cropped(images)[None], 2, ceil_mode=True)[0]
+    column = max(small.shape[-1], *map(len, captions))
+    fit = max(1, (width + _GAP) // (column + _GAP))
+    parts = []
+    for start in range(0, len(small), fit):
+        drawn = [half_blocks(image) for image in small[start : start + fit]]
+        named = [*zip(*drawn, strict=True), tuple(captions[start : start + fit])]
+        lines = [(" " * _GAP).join(f"{part:<{column}}" for part in line) for line in named]
+        parts.append("\n".join(line.rstrip() for line in lines))
+    return "\n\n".join(parts)
+
+
+def _cropped(images: Tensor) -> Tensor:
+    """Without the lines that are blank in all images."""
+    ink = (images > _INK).any(0).any(-1).nonzero().flatten()
+    return images[:, int(ink[0]) : int(ink[-1]) + 1] if len(ink) else images[:, :2]
+
+
+def _wide(images: Tensor, count: int) -> int:
+    return count * (images.shape[-1] + _GAP) - _GAP
