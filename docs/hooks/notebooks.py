@@ -1,4 +1,7 @@
-"""Notebooks become pages like the others: their links are checked, their code looks the same."""
+"""Notebooks become pages like the others: their links are checked, their code looks the same.
+
+A cell with the tag "hidden" is left out; the metadata "alt" of a cell describes its picture.
+"""
 
 import base64
 import html
@@ -33,7 +36,7 @@ def as_page(path: Path) -> tuple[str, dict[str, bytes]]:
         source = "".join(cell["source"])
         if cell["cell_type"] == "markdown":
             parts.append(re.sub(r"\]\(([^):]+)\.ipynb", r"](\1.md", source))
-        elif cell["cell_type"] == "code":
+        elif cell["cell_type"] == "code" and "hidden" not in cell["metadata"].get("tags", ()):
             parts.append(_fenced(source, "python"))
             parts.extend(_outputs(cell, path.stem, pictures))
     download = f"[This page as a notebook]({path.name}){{ .notebook download }}"
