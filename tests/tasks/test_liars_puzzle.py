@@ -133,3 +133,14 @@ def test_the_example_of_the_paper_names_the_liar(as_printed):
     assert solver.check() == z3.sat
     guilty = [z3.is_true(solver.model()[symbol]) for symbol in theory.outputs]
     assert guilty == [False, False, True]
+
+
+@pytest.mark.parametrize("as_printed", [False, True])
+def test_every_rule_has_a_name_of_its_own(as_printed):
+    theory = liars_theory(as_printed=as_printed)
+    named = dict(zip(theory.constraint_names, theory.constraints, strict=True))
+    assert len(named) == len(theory.constraints)
+    rule = named["sentence 2, if bob speaks of alice, is false if bob is guilty, else true"]
+    assert {str(symbol) for symbol in z3.z3util.get_vars(rule)} == {
+        "bob_speaks_2", "about_alice_2", "accuses_2", "bob_is_guilty", "alice_is_guilty"
+    }  # fmt: skip

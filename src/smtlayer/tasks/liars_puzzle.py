@@ -37,15 +37,23 @@ def liars_theory(*, as_printed: bool = False) -> Theory:
     speaker = {(agent, s): z3.Bool(f"{agent}_speaks_{s}") for agent, s in turns}
     subject = {(agent, s): z3.Bool(f"about_{agent}_{s}") for agent, s in turns}
 
-    rules = [_exactly_one(guilty.values())]
-    rules += [_exactly_one(speaker[agent, s] for s in SENTENCES) for agent in AGENTS]
-    rules += [_exactly_one(subject[agent, s] for agent in AGENTS) for s in SENTENCES]
+    rules = {"one of the three is guilty": _exactly_one(guilty.values())}
+    for agent in AGENTS:
+        rules[f"{agent} speaks once"] = _exactly_one(speaker[agent, s] for s in SENTENCES)
+    for s in SENTENCES:
+        rules[f"sentence {s} is about one"] = _exactly_one(subject[agent, s] for agent in AGENTS)
     for s, one, other in product(SENTENCES, AGENTS, AGENTS):
         honest, true = z3.Not(guilty[one]), accuses[s] == guilty[other]
-        rules.append(z3.Implies(z3.And(speaker[one, s], subject[other, s]), honest == true))
+        said = z3.And(speaker[one, s], subject[other, s])
+        rules[
+            f"sentence {s}, if {one} speaks of {other}, is false if {one} is guilty, else true"
+        ] = z3.Implies(said, honest == true)
     if not as_printed:
-        rules += [_exactly_one(speaker[agent, s] for agent in AGENTS) for s in SENTENCES]
-        rules += [z3.Not(z3.And(speaker[turn], subject[turn])) for turn in turns]
+        for s in SENTENCES:
+            rules[f"sentence {s} has one speaker"] = _exactly_one(speaker[a, s] for a in AGENTS)
+        for agent, s in turns:
+            itself = z3.And(speaker[agent, s], subject[agent, s])
+            rules[f"{agent} does not speak of {agent} in sentence {s}"] = z3.Not(itself)
 
     inputs: list[Any] = []
     for s in SENTENCES:

@@ -19,7 +19,11 @@ def addition_theory() -> Theory:
     a, b = z3.BitVecs("a b", 4)
     total = z3.BitVec("total", 5)
     return Theory(
-        [total == z3.ZeroExt(1, a) + z3.ZeroExt(1, b), z3.ULE(a, 9), z3.ULE(b, 9)],
+        {
+            "total is a + b": total == z3.ZeroExt(1, a) + z3.ZeroExt(1, b),
+            "a is a digit": z3.ULE(a, 9),
+            "b is a digit": z3.ULE(b, 9),
+        },
         inputs=[a, b],
         outputs=[total],
     )
@@ -40,13 +44,15 @@ def long_addition_theory(digits: int) -> Theory:
     def wide(symbol: Any) -> Any:
         return z3.ZeroExt(5 - symbol.size(), symbol)  # 9 + 9 + 1 needs 5 bits
 
-    columns = [
-        wide(a[i]) + wide(b[i]) + wide(carry[i + 1]) == 10 * wide(carry[i]) + wide(total[i + 1])
+    rules = {
+        f"column {i} adds up": wide(a[i]) + wide(b[i]) + wide(carry[i + 1])
+        == 10 * wide(carry[i]) + wide(total[i + 1])
         for i in range(digits)
-    ]
-    ends = [carry[digits] == 0, wide(total[0]) == wide(carry[0])]
-    are_digits = [z3.ULE(digit, 9) for digit in (*a, *b, *total)]
-    return Theory([*columns, *ends, *are_digits], inputs=[*a, *b], outputs=total)
+    }
+    rules["nothing is carried in"] = carry[digits] == 0
+    rules["s0 is carried out"] = wide(total[0]) == wide(carry[0])
+    rules |= {f"{digit} is a digit": z3.ULE(digit, 9) for digit in (*a, *b, *total)}
+    return Theory(rules, inputs=[*a, *b], outputs=total)
 
 
 class MnistAddition:

@@ -35,16 +35,22 @@ def sudoku_theory(box: int = 3, reading: Reading = "bits") -> Theory:
     corners = range(0, size, box)
     inside = list(product(range(box), range(box)))
 
-    numbers = [z3.And(z3.ULE(1, symbol), z3.ULE(symbol, size)) for symbol in cell.values()]
-    rows = [z3.Distinct([cell[r, c] for c in places]) for r in places]
-    columns = [z3.Distinct([cell[r, c] for r in places]) for c in places]
-    boxes = [
-        z3.Distinct([cell[top + r, left + c] for r, c in inside])
+    numbers = {
+        f"{symbol} is 1 to {size}": z3.And(z3.ULE(1, symbol), z3.ULE(symbol, size))
+        for symbol in cell.values()
+    }
+    once = "has no number twice"
+    rows = {f"row {r} {once}": z3.Distinct([cell[r, c] for c in places]) for r in places}
+    columns = {f"column {c} {once}": z3.Distinct([cell[r, c] for r in places]) for c in places}
+    boxes = {
+        f"the box from {cell[top, left]} on {once}": z3.Distinct(
+            [cell[top + r, left + c] for r, c in inside]
+        )
         for top, left in product(corners, corners)
-    ]
+    }
     board = list(cell.values())
     read = board if reading == "bits" else [one_hot(c, range(1, size + 1)) for c in board]
-    return Theory([*numbers, *rows, *columns, *boxes], inputs=read, outputs=board)
+    return Theory(numbers | rows | columns | boxes, inputs=read, outputs=board)
 
 
 def known_cells(puzzle: Tensor, reading: Reading = "bits") -> Tensor:

@@ -34,11 +34,12 @@ def algebra_theory() -> Theory:
     a, b, c1, c2, x = z3.BitVecs("a b c1 c2 x", 4)
     wide_a, wide_b, wide_c1, wide_c2, wide_x = (z3.ZeroExt(4, n) for n in (a, b, c1, c2, x))
     return Theory(
-        [
-            wide_a * wide_x + wide_b == 10 * wide_c1 + wide_c2,  # 8 bits: never too large
-            *(z3.And(z3.UGE(n, 1), z3.ULE(n, 9)) for n in (a, b, x)),
-            *(z3.ULE(n, 9) for n in (c1, c2)),
-        ],
+        {
+            # 8 bits: never too large
+            "a * x + b is 10 * c1 + c2": wide_a * wide_x + wide_b == 10 * wide_c1 + wide_c2,
+            **{f"{n} is 1 to 9": z3.And(z3.UGE(n, 1), z3.ULE(n, 9)) for n in (a, b, x)},
+            **{f"{n} is a digit": z3.ULE(n, 9) for n in (c1, c2)},
+        },
         inputs=[a, b, c1, c2],
         outputs=[x],
     )
