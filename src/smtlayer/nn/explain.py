@@ -1,23 +1,23 @@
-"""This file finds out what an explanation tells: the solver is asked, nothing is guessed.
+"""This file finds out what an explanation tells: solvers are asked, nothing is guessed.
 
 | statement | who says so |
 |---|---|
 | the answer, what was overruled | the layer's inference rule |
 | the reading contradicts the theory, the blamed inputs | `Solver.core` without wanted outputs |
-| the reading rules out the wanted outputs | `Solver.core` with them |
-| the broken constraints | `Conflicts.find`, given the blamed inputs and the wanted outputs |
-| the runner-up | `Solver.maximize` with each output column turned round |
+| the reading rules out the wanted outputs, likewise | `Solver.core` with them |
+| the broken constraints, the wanted outputs at fault | `Conflicts.find`, given the blamed inputs |
+| the runner-up | `RunnersUp.find` |
 
-A core is minimal given all constraints, so no part of it contradicts fewer of them either: blamed
-inputs and broken constraints are minimal together.
+A core is minimal given all constraints and wanted outputs, so no part of it contradicts fewer of
+them either: blamed inputs, broken constraints and wanted outputs are minimal together.
 """
 
 import math
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import compress
-from typing import Any
+from typing import Any, final
 
 import numpy as np
 import torch
@@ -38,19 +38,23 @@ from smtlayer.nn.explanation import (
     SymbolRead,
 )
 from smtlayer.nn.rules import ForwardRule, Weights, confidence
+from smtlayer.nn.runner_up import RunnersUp
 from smtlayer.solvers import Core, Solution, Solver, Status
 from smtlayer.solvers.conflict import Conflicts
 from smtlayer.theory import Theory
 from smtlayer.theory.encodings import Encoding
 
-_TOGETHER = 32  # questions about a runner-up that are asked at once, between looks at the clock
+_RUNNER_UP: Mapping[Status, RunnerUpStatus] = {
+    Status.SAT: "found",
+    Status.UNSAT: "impossible",
+    Status.UNKNOWN: "unknown",
+}
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
-    """All that decides how a batch is explained."""
+class Options:
+    """How a batch is explained."""
 
-    solver: Solver
     inference: ForwardRule
     weights: Weights
     runner_up: bool
@@ -59,54 +63,184 @@ class Request:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Row:
-    """One row of the batch as the layer sees it."""
+    """One row of a batch, as the network set it and as the solver left it."""
 
-    theory: Theory
     logits: Tensor  # (n,)
     signs: Tensor  # (n,) int8
     weights: Tensor  # (n,) float64
+    wanted: Tensor  # (m,) int8
+    solution: Solution  # of one row
 
 
-def explain_rows(request: Request, logits: Tensor, signs: Tensor, wanted: Tensor) -> Explanations:
-    """An explanation for each row.
+@final
+class Explainer:
+    """Explains what one solver answers, and keeps what it compiles for that."""
 
-    Args:
-        request: Solver and options.
-        logits: (B, n).
-        signs: (B, n) int8, 0 where an input is not known.
-        wanted: (B, m) int8, 0 where nothing is wanted.
-    """
-    solver = request.solver
-    if not len(signs):
-        return Explanations(())
-    weights = confidence(logits, signs, request.weights)
-    solution = request.inference(solver, signs, lambda: weights)
-    overruled = (solution.inputs != signs) & (signs != 0)
-    amiss = (solution.status != Status.SAT) | overruled.any(-1)
-    own = _cores(solver, signs, weights, torch.zeros_like(wanted), amiss)
-    against = _cores(solver, signs, weights, wanted, wanted.any(-1))
-    conflicts = Conflicts(solver.theory)
-    rows = []
-    for i in range(len(signs)):
-        row = _Row(solver.theory, logits[i], signs[i], weights[i])
-        blames = [
-            _blame(row, core, goal, conflicts, request.timeout_s)
-            for core, goal in ((own[i], torch.zeros_like(wanted[i])), (against[i], wanted[i]))
-        ]
-        rows.append(_explanation(request, row, _at(solution, i), wanted[i], *blames))
-    return Explanations(tuple(rows))
+    def __init__(self, solver: Solver) -> None:
+        self._solver = solver
+        self._theory = solver.theory
+        self._runners_up = RunnersUp(solver)
+
+    @cached_property
+    def _conflicts(self) -> Conflicts:
+        return Conflicts(self._theory)
+
+    def explain(
+        self, options: Options, logits: Tensor, signs: Tensor, wanted: Tensor
+    ) -> Explanations:
+        """An explanation for each row.
+
+        Args:
+            options: What to tell.
+            logits: (B, n).
+            signs: (B, n) int8, 0 where an input is not known.
+            wanted: (B, m) int8, 0 where nothing is wanted.
+        """
+        if not len(signs):
+            return Explanations(())
+        weights = confidence(logits, signs, options.weights)
+        found = options.inference(self._solver, signs, lambda: weights)
+        amiss = (found.status != Status.SAT) | ((found.inputs != signs) & (signs != 0)).any(-1)
+        nothing = torch.zeros_like(wanted)
+        own = self._cores(signs, weights, nothing, amiss)
+        against = self._cores(signs, weights, wanted, wanted.any(-1))
+        rows = []
+        for i, cores in enumerate(zip(own, against, strict=True)):
+            row = _Row(logits[i], signs[i], weights[i], wanted[i], _at(found, i))
+            rows.append(self._explanation(options, row, *cores))
+        return Explanations(tuple(rows))
+
+    def _cores(
+        self, signs: Tensor, weights: Tensor, wanted: Tensor, rows: Tensor
+    ) -> list[Core | None]:
+        """The core of each of these rows, None for the others."""
+        found: list[Core | None] = [None] * len(signs)
+        places = rows.nonzero().flatten()
+        if len(places):
+            answer = self._solver.core(signs[places], weights[places], wanted[places])
+            for i, place in enumerate(places.tolist()):
+                found[place] = Core(answer.status[i], answer.inputs[i])
+        return found
+
+    def _explanation(
+        self, options: Options, row: _Row, own: Core | None, against: Core | None
+    ) -> Explanation:
+        solution = row.solution
+        _, conflict = self._blame(row, own, torch.zeros_like(row.wanted), options.timeout_s)
+        allows, blame = self._blame(row, against, row.wanted, options.timeout_s)
+        answered = solution.status == Status.SAT
+        overruled = self._overruled(row, solution.inputs) if answered else ()
+        rival: RunnerUp | None = None
+        rivals: RunnerUpStatus = "not asked"
+        if options.runner_up and answered:
+            rival, rivals = self._runner_up(row, options.timeout_s)
+        return Explanation(
+            status=_status(solution, overruled),
+            read=self._read(row),
+            answer=self._answer(solution.outputs) if answered else None,
+            overruled=overruled,
+            cost=float(solution.cost),
+            proved=bool(solution.proved),
+            conflict=conflict,
+            runner_up=rival,
+            wanted=self._wanted(row.wanted),
+            blame=blame,
+            runner_up_status=rivals,
+            allows=allows,
+        )
+
+    def _read(self, row: _Row) -> tuple[SymbolRead, ...]:
+        doubt = torch.where(row.signs == 0, 0.0, -F.logsigmoid(row.logits.double().abs()))
+        logits, signs = row.logits.tolist(), row.signs.tolist()
+        found = []
+        for encoding, place in _places(self._theory._inputs):
+            values = [None if sign == 0 else sign > 0 for sign in signs[place]]
+            columns = tuple(map(Column, encoding.labels, values, logits[place]))
+            certainty = math.exp(-float(doubt[place].sum()))
+            value = _value(encoding, row.signs[place])
+            found.append(SymbolRead(_name(encoding), value, certainty, columns))
+        return tuple(found)
+
+    def _overruled(self, row: _Row, inputs: Tensor) -> tuple[Overruled, ...]:
+        changed = (inputs != row.signs) & (row.signs != 0)
+        return tuple(
+            Overruled(
+                _name(encoding),
+                _value(encoding, row.signs[place]),
+                _value(encoding, inputs[place]),
+                float(row.weights[place][changed[place]].sum()),
+                tuple(compress(encoding.labels, changed[place].tolist())),
+            )
+            for encoding, place in _places(self._theory._inputs)
+            if changed[place].any()
+        )
+
+    def _answer(self, outputs: Tensor) -> dict[str, Any]:
+        places = _places(self._theory._outputs)
+        return {_name(encoding): _value(encoding, outputs[place]) for encoding, place in places}
+
+    def _wanted(self, wanted: Tensor) -> dict[str, Any] | None:
+        """The wanted values; of a symbol of which only some columns are wanted, those columns."""
+        found: dict[str, Any] = {}
+        for encoding, place in _places(self._theory._outputs):
+            value, signs = _value(encoding, wanted[place]), wanted[place].tolist()
+            if value is not None:
+                found[_name(encoding)] = value
+            else:
+                pairs = zip(encoding.labels, signs, strict=True)
+                found |= {label: sign > 0 for label, sign in pairs if sign}
+        return found or None
+
+    def _blame(
+        self, row: _Row, core: Core | None, wanted: Tensor, timeout_s: float
+    ) -> tuple[bool | None, Blame | None]:
+        """Whether the reading allows what is wanted, None if not known; and if not, why."""
+        if core is None or core.status == Status.UNKNOWN:
+            return None, None
+        if core.status == Status.SAT:
+            return True, None
+        known = torch.where(core.inputs, row.signs, 0)
+        clash = self._conflicts.find(known.tolist(), wanted.tolist(), timeout_s)
+        goal, places = wanted, range(len(self._theory.formulas))
+        if clash.status is Status.UNSAT:
+            goal = torch.zeros_like(wanted)
+            at_fault = list(clash.outputs)
+            goal[at_fault] = wanted[at_fault]
+        return False, Blame(
+            _blamed(self._theory._inputs, known, row.signs),
+            tuple(map(self._broken, clash.formulas if clash.status is Status.UNSAT else places)),
+            clash.status is Status.UNSAT and clash.minimal,
+            _blamed(self._theory._outputs, goal, wanted),
+        )
+
+    def _broken(self, place: int) -> Broken:
+        given = len(self._theory.constraints)
+        if place < given:
+            text = " ".join(str(self._theory.constraints[place]).split())
+            return Broken(place, self._theory.constraint_names[place], text)
+        both = (*self._theory._inputs, *self._theory._outputs)
+        encoding = [e for e in both if e.domain is not None][place - given]
+        name = _name(encoding)
+        values = ", ".join(label.removeprefix(f"{name}=") for label in encoding.labels)
+        return Broken(None, None, f"{name} is one of {values}")
+
+    def _runner_up(self, row: _Row, timeout_s: float) -> tuple[RunnerUp | None, RunnerUpStatus]:
+        found = self._runners_up.find(row.signs, row.weights, row.solution.outputs, timeout_s)
+        rival = None
+        if found.status is Status.SAT:
+            overruled = self._overruled(row, found.inputs)
+            rival = RunnerUp(self._answer(found.outputs), overruled, found.cost, found.proved)
+        return rival, _RUNNER_UP[found.status]
 
 
 def wanted_signs(
     theory: Theory, wanted: Tensor | Mapping[str, Any] | None, logits: Tensor
 ) -> Tensor:
     """What a user wants of the outputs as signs, (B, m) int8; 0 for no opinion."""
-    if wanted is None:
-        return torch.zeros(
-            logits[..., 0].numel(), theory.n_outputs, dtype=torch.int8, device=logits.device
-        )
     if isinstance(wanted, Mapping):
         wanted = theory.encode_outputs(**wanted)
+    elif wanted is None:
+        wanted = torch.zeros(theory.n_outputs, dtype=torch.int8)
     if not isinstance(wanted, Tensor):
         raise TypeError(
             "SMTLayer.explain expects wanted as a tensor of signs, or as a mapping of values by "
@@ -130,51 +264,9 @@ def wanted_signs(
     return signs.to(torch.int8)
 
 
-def _cores(
-    solver: Solver, signs: Tensor, weights: Tensor, wanted: Tensor, rows: Tensor
-) -> list[Core | None]:
-    """The core of each of these rows, None for the others."""
-    found: list[Core | None] = [None] * len(signs)
-    places = rows.nonzero().flatten()
-    if len(places):
-        answer = solver.core(signs[places], weights[places], wanted[places])
-        for i, place in enumerate(places.tolist()):
-            found[place] = Core(answer.status[i].cpu(), answer.inputs[i].cpu())
-    return found
-
-
 def _at(solution: Solution, i: int) -> Solution:
     parts = (solution.status, solution.inputs, solution.outputs, solution.cost, solution.proved)
     return Solution(*(part[i] for part in parts))
-
-
-def _explanation(
-    request: Request,
-    row: _Row,
-    solution: Solution,
-    wanted: Tensor,
-    own: tuple[bool | None, Blame | None],
-    against: tuple[bool | None, Blame | None],
-) -> Explanation:
-    overruled = _overruled(row, solution) if solution.status == Status.SAT else ()
-    rival: RunnerUp | None = None
-    rivals: RunnerUpStatus = "not asked"
-    if request.runner_up and solution.status == Status.SAT:
-        rival, rivals = _runner_up(request, row, solution.outputs)
-    return Explanation(
-        status=_status(solution, overruled),
-        read=_read(row),
-        answer=_answer(row.theory, solution),
-        overruled=overruled,
-        cost=float(solution.cost),
-        proved=bool(solution.proved),
-        conflict=own[1],
-        runner_up=rival,
-        wanted=_wanted(row.theory, wanted),
-        blame=against[1],
-        runner_up_status=rivals,
-        allows=against[0],
-    )
 
 
 def _status(solution: Solution, overruled: Sequence[Overruled]) -> ExplanationStatus:
@@ -185,132 +277,21 @@ def _status(solution: Solution, overruled: Sequence[Overruled]) -> ExplanationSt
     return "repaired" if overruled else "fits"
 
 
-def _read(row: _Row) -> tuple[SymbolRead, ...]:
-    sure = torch.where(row.signs == 0, 0.0, -F.logsigmoid(row.logits.double().abs()))
-    logits, signs = row.logits.tolist(), row.signs.tolist()
-    found = []
-    for encoding, place in _places(row.theory._inputs):
-        values = [None if sign == 0 else sign > 0 for sign in signs[place]]
-        columns = tuple(map(Column, encoding.labels, values, logits[place]))
-        certainty = math.exp(-float(sure[place].sum()))
-        found.append(
-            SymbolRead(_name(encoding), _value(encoding, row.signs[place]), certainty, columns)
-        )
-    return tuple(found)
-
-
-def _overruled(row: _Row, solution: Solution) -> tuple[Overruled, ...]:
-    changed = (solution.inputs != row.signs) & (row.signs != 0)
-    found = []
-    for encoding, place in _places(row.theory._inputs):
-        turned = changed[place].tolist()
-        if any(turned):
-            found.append(
-                Overruled(
-                    _name(encoding),
-                    _value(encoding, row.signs[place]),
-                    _value(encoding, solution.inputs[place]),
-                    float(row.weights[place][changed[place]].sum()),
-                    tuple(compress(encoding.labels, turned)),
-                )
-            )
-    return tuple(found)
-
-
-def _answer(theory: Theory, solution: Solution) -> dict[str, Any] | None:
-    if solution.status != Status.SAT:
-        return None
-    return {
-        _name(encoding): _value(encoding, solution.outputs[place])
-        for encoding, place in _places(theory._outputs)
-    }
-
-
-def _wanted(theory: Theory, wanted: Tensor) -> dict[str, Any] | None:
-    """The wanted values; of a symbol of which only some columns are wanted, those columns."""
-    found: dict[str, Any] = {}
-    for encoding, place in _places(theory._outputs):
-        value, signs = _value(encoding, wanted[place]), wanted[place].tolist()
-        if value is not None:
-            found[_name(encoding)] = value
-        else:
-            found |= {a: sign > 0 for a, sign in zip(encoding.labels, signs, strict=True) if sign}
-    return found or None
-
-
-def _blame(
-    row: _Row, core: Core | None, wanted: Tensor, conflicts: Conflicts, timeout_s: float
-) -> tuple[bool | None, Blame | None]:
-    """Whether the reading allows what is wanted, None if not known; and if not, why."""
-    if core is None or core.status == Status.UNKNOWN:
-        return None, None
-    if core.status == Status.SAT:
-        return True, None
-    blamed = torch.where(core.inputs.to(row.signs.device), row.signs, 0)
-    clash = conflicts.find(blamed.tolist(), wanted.tolist(), timeout_s)
-    proved = clash.status is Status.UNSAT
-    places = clash.formulas if proved else range(len(row.theory.formulas))
-    inputs = [
+def _blamed(encodings: Sequence[Encoding], part: Tensor, whole: Tensor) -> tuple[BlamedInput, ...]:
+    """The symbols of which a part of the columns is blamed, with the value of them all."""
+    return tuple(
         BlamedInput(
             _name(encoding),
-            _value(encoding, row.signs[place]),
-            tuple(compress(encoding.labels, blamed[place].tolist())),
+            _value(encoding, whole[place]),
+            tuple(compress(encoding.labels, part[place].tolist())),
         )
-        for encoding, place in _places(row.theory._inputs)
-        if blamed[place].any()
-    ]
-    broken = tuple(_broken(row.theory, place) for place in places)
-    return False, Blame(tuple(inputs), broken, proved and clash.minimal)
-
-
-def _broken(theory: Theory, place: int) -> Broken:
-    given = len(theory.constraints)
-    if place < given:
-        text = " ".join(str(theory.constraints[place]).split())
-        return Broken(place, theory.constraint_names[place], text)
-    domains = [e for e in (*theory._inputs, *theory._outputs) if e.domain is not None]
-    encoding = domains[place - given]
-    values = ", ".join(label.removeprefix(f"{_name(encoding)}=") for label in encoding.labels)
-    return Broken(None, None, f"{_name(encoding)} is one of {values}")
-
-
-def _runner_up(
-    request: Request, row: _Row, outputs: Tensor
-) -> tuple[RunnerUp | None, RunnerUpStatus]:
-    """The best model with other outputs, and whether there is one.
-
-    Outputs that differ from the answer differ in some column, so the best model of all that turn
-    one column round is the best. Of a one-hot symbol the column that is true will do.
-    """
-    deadline = time.monotonic() + request.timeout_s
-    best, sure = None, True
-    turned = torch.cat([_turns(e, outputs[place]) for e, place in _places(row.theory._outputs)])
-    questions = torch.diag(-outputs)[turned]  # (k, m)
-    for start in range(0, len(questions), _TOGETHER):
-        if time.monotonic() > deadline:
-            sure = False
-            break
-        part = questions[start : start + _TOGETHER]
-        signs, weights = (x.expand(len(part), -1) for x in (row.signs, row.weights))
-        found = request.solver.maximize(signs, weights, part)
-        sure = sure and not (found.status == Status.UNKNOWN).any()
-        sure = sure and bool(found.proved.all())
-        i = int(found.cost.argmin())
-        if found.status[i] == Status.SAT and (best is None or found.cost[i] < best.cost):
-            best = _at(found, i)
-    if best is None:
-        return None, "impossible" if sure else "unknown"
-    answer = _answer(row.theory, best)
-    assert answer is not None
-    return RunnerUp(answer, _overruled(row, best), float(best.cost), sure), "found"
-
-
-def _turns(encoding: Encoding, signs: Tensor) -> Tensor:
-    """The columns of a symbol that another value cannot leave all alone."""
-    return signs > 0 if encoding.domain is not None else torch.ones_like(signs, dtype=torch.bool)
+        for encoding, place in _places(encodings)
+        if part[place].any()
+    )
 
 
 def _places(encodings: Sequence[Encoding]) -> Iterator[tuple[Encoding, slice]]:
+    """Each symbol with the place of its columns."""
     start = 0
     for encoding in encodings:
         stop = start + len(encoding.columns)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from html import escape
 
-from smtlayer.nn.explain_text import first_rows, more_rows, statements, verdict
+from smtlayer.nn.explain_text import first_rows, left_out, statements, verdict
 from smtlayer.nn.explanation import Explanation
 
 # Colours that can be read on white and on black; the text keeps the notebook's own.
@@ -36,7 +36,5 @@ def explanations_html(rows: Sequence[Explanation]) -> str:
     if len(rows) == 1:
         return explanation_html(rows[0])
     shown = first_rows(rows)
-    boxes = [explanation_html(row, f"Row {i}: ") for i, row in enumerate(shown)]
-    if len(rows) > len(shown):
-        boxes.append(f"<div>{escape(more_rows(rows))}</div>")
-    return "".join(boxes)
+    boxes = [explanation_html(row, f"Row {i}. ") for i, row in enumerate(shown)]
+    return "".join([*boxes, *(f"<div>{escape(line)}</div>" for line in left_out(rows))])

@@ -1,66 +1,25 @@
-"""This file puts explanations into words, for terminals and, line by line, for notebooks."""
+"""This file puts explanations into words: a verdict, and statements under headings."""
 
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from smtlayer.nn.explanation import (
     Blame,
     BlamedInput,
-    Column,
     Explanation,
     Overruled,
     SymbolRead,
     shortened,
 )
 
-WIDTH = 88
-_HEAD = 12  # columns of a heading
-_SYMBOLS = 8  # shown one by one; of more, only those that matter
-_LEAST_CERTAIN = 3
+_WIDTH = 80
+_HEADING = 12  # columns
+_SYMBOLS = 8  # shown one by one; of more, those that matter
+_LEAST = 3
 _CONSTRAINTS = 6
-_COLUMNS = 4
 _ROWS = 20  # of a batch
-
-Statement = tuple[str, list[str]]  # a heading, and its lines
-
-
-def explanation_text(row: Explanation) -> str:
-    """A verdict, and under it a few lines that say why."""
-    lines = [verdict(row)]
-    for heading, told in statements(row):
-        for i, line in enumerate(told):
-            first = f"  {heading if i == 0 else '':<{_HEAD}}"
-            rest = " " * (2 + _HEAD + 2 * line.startswith("- "))
-            lines += textwrap.wrap(
-                line, WIDTH, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False
-            )
-    return "\n".join(lines)
-
-
-def explanations_text(rows: Sequence[Explanation]) -> str:
-    """The explanations of a batch one after the other, the first of many."""
-    if not rows:
-        return "No rows to explain."
-    if len(rows) == 1:
-        return explanation_text(rows[0])
-    parts = [f"Row {i}: {explanation_text(row)}" for i, row in enumerate(rows[:_ROWS])]
-    if len(rows) > _ROWS:
-        parts.append(more_rows(rows))
-    return "\n\n".join(parts)
-
-
-def more_rows(rows: Sequence[Explanation]) -> str:
-    """What is left out of a long batch."""
-    counts = [f"{sum(row.status == s for row in rows)} {word}" for s, word in _COUNTED.items()]
-    told = [count for count in counts if not count.startswith("0 ")]
-    left = len(rows) - _ROWS
-    return f"... and {left} more {_plural('row', left)}. Of all {len(rows)}: {', '.join(told)}."
-
-
-def first_rows(rows: Sequence[Explanation]) -> Sequence[Explanation]:
-    """Those of a batch that are shown."""
-    return rows[:_ROWS]
-
+_EQUALS = "\xa0=\xa0"  # no line ends there
 
 _COUNTED = {
     "fits": "fit the theory",
@@ -69,135 +28,207 @@ _COUNTED = {
     "unknown": "not answered",
 }
 
+Statement = tuple[str, list[str]]  # a heading, and its lines
+
+
+def explanation_text(row: Explanation, title: str = "") -> str:
+    """A verdict, and under it a few lines that say why."""
+    lines = textwrap.wrap(title + verdict(row), _WIDTH)
+    for heading, told in statements(row):
+        for i, line in enumerate(told):
+            first = f"  {heading if i == 0 else '':<{_HEADING}}"
+            rest = " " * (2 + _HEADING + 2 * line.startswith("- "))
+            lines += textwrap.wrap(
+                line.replace(" = ", _EQUALS), _WIDTH, initial_indent=first,
+                subsequent_indent=rest, break_on_hyphens=False,
+            )  # fmt: skip
+    return "\n".join(lines).replace(_EQUALS, " = ")
+
+
+def explanations_text(rows: Sequence[Explanation]) -> str:
+    """The explanations of a batch one after the other, only the first of many."""
+    if not rows:
+        return "No rows to explain."
+    if len(rows) == 1:
+        return explanation_text(rows[0])
+    shown = first_rows(rows)
+    parts = [explanation_text(row, f"Row {i}. ") for i, row in enumerate(shown)]
+    return "\n\n".join([*parts, *left_out(rows)])
+
+
+def first_rows(rows: Sequence[Explanation]) -> Sequence[Explanation]:
+    """Those of a batch that are shown."""
+    return rows[:_ROWS]
+
+
+def left_out(rows: Sequence[Explanation]) -> list[str]:
+    """A line about the rows of a batch that are not shown, if any."""
+    left = len(rows) - _ROWS
+    if left <= 0:
+        return []
+    counts = {word: sum(row.status == s for row in rows) for s, word in _COUNTED.items()}
+    told = ", ".join(f"{count} {word}" for word, count in counts.items() if count)
+    return [f"... and {_count(left, 'more row')}. Of all {len(rows)}: {told}."]
+
 
 def verdict(row: Explanation) -> str:
     """What the row comes down to, in a sentence."""
+    contradicts = "Contradicts the theory"
     if row.status == "fits":
-        return "The reading fits the theory."
+        return "Fits the theory."
     if row.status == "contradicts":
-        return "The reading contradicts the theory, and there is no answer."
+        return f"{contradicts}: no answer."
     if row.status == "unknown":
-        start = "The reading contradicts the theory, and the" if row.conflict else "The"
-        return f"{start} solver found no answer in time."
-    count = len(row.overruled)
-    what = f"{count} {_plural('symbol', count)} overruled at a cost of {number(row.cost)}"
-    if row.proved:
-        return f"The reading contradicts the theory: {what}, the least possible."
-    start = "The reading contradicts the theory: " if row.conflict else "Repaired: "
-    return f"{start}{what}, the least found in time."
+        return f"{contradicts}; no repair in time." if row.fits is False else "No answer in time."
+    start = f"{contradicts}: repaired" if row.fits is False else "Repaired"
+    least = "possible" if row.proved else "found in time"
+    return f"{start} at a cost of {number(row.cost)}, the least {least}."
 
 
 def statements(row: Explanation) -> list[Statement]:
     """Headings and lines of all that there is to tell."""
-    by_name = {symbol.name: symbol for symbol in row.read}
-    told: list[Statement] = [("read", read_lines(row))]
+    told: list[Statement] = [("read", _read_lines(row))]
     if row.conflict is not None:
-        told.append(("conflict", _blame_lines(row.conflict, by_name, "")))
+        told.append(("conflict", _blame_lines(row.conflict, row)))
     if row.overruled:
-        told.append(("overruled", [_few(_change(o, by_name) for o in row.overruled)]))
+        told.append(("overruled", [_listed([_change(part, row) for part in row.overruled])]))
     if row.answer is not None:
         told.append(("answer", [_values(row.answer)]))
     if row.runner_up_status != "not asked":
-        told.append(("runner-up", [_runner_up(row, by_name)]))
+        told.append(("runner-up", [_runner_up(row)]))
     if row.wanted is not None:
-        told.append(("wanted", _wanted_lines(row, by_name)))
+        told.append(("wanted", _wanted_lines(row, row.wanted)))
     return told
 
 
-def read_lines(row: Explanation) -> list[str]:
-    """All symbols if they are few, else how many and the least certain."""
+def _read_lines(row: Explanation) -> list[str]:
+    """All symbols if they are few, else how many, and the least certain."""
     known = [symbol for symbol in row.read if symbol.known]
     free = len(row.read) - len(known)
-    tail = f"{free} not known" if free else ""
+    tail = [f"{free} not known"] if free else []
     if not known:
         return ["nothing: the solver may choose every input"]
     if len(known) <= _SYMBOLS:
-        return [", ".join([*map(_read, known), *([tail] if tail else [])])]
-    least = sorted(known, key=lambda symbol: symbol.certainty)[:_LEAST_CERTAIN]
-    first = f"{len(known)} symbols" + (f", {tail}" if tail else "")
-    return [first, f"least certain: {', '.join(map(_read, least))}"]
+        return [", ".join([*map(_read, known), *tail])]
+    least = sorted(known, key=lambda symbol: symbol.certainty)[:_LEAST]
+    return [
+        ", ".join([f"{len(known)} symbols", *tail]),
+        f"least certain: {', '.join(map(_read, least))}",
+    ]
 
 
 def _read(symbol: SymbolRead) -> str:
-    if symbol.value is None:
-        return f"{symbol.name}: {symbol.shown} ({percent(symbol.certainty)})"
-    return f"{symbol.name} = {symbol.shown} ({percent(symbol.certainty)})"
+    joint = ": " if symbol.value is None else " = "
+    return f"{symbol.name}{joint}{symbol.shown} ({percent(symbol.certainty)})"
 
 
-def _blame_lines(blame: Blame, by_name: dict[str, SymbolRead], goal: str) -> list[str]:
-    """Who contradicts what; `goal` is what is wanted, if anything."""
-    inputs = _few(_blamed(given, by_name[given.name]) for given in blame.inputs)
-    facts = " and ".join(part for part in (inputs, goal) if part)
-    single = len(blame.inputs) + bool(goal) == 1 and not (goal and "," in goal)
-    doubt = [] if blame.minimal else ["(no time to show that all of these are needed)"]
+def _blame_lines(blame: Blame, row: Explanation) -> list[str]:
+    """Who breaks what."""
+    facts = [_blamed(part, _columns(row, part)) for part in blame.inputs]
+    goals = [_blamed(part, row.wanted or {}) for part in blame.wanted]
+    doubt = [] if blame.minimal else ["(there was no time to show that all of these are needed)"]
+    wanted = f"the wanted {_listed(goals, ' and ')}" if goals else ""
+    who = " with ".join(part for part in (_listed(facts, " and "), wanted) if part)
+    single = len(facts) == 1 or not facts
+    if not blame.constraints and goals and facts:
+        verb = "excludes" if single else "exclude"
+        return [f"{_listed(facts, ' and ')} {verb} {wanted}", *doubt]
     if not blame.constraints:
-        return [f"{facts} cannot be together" if not single else f"{facts} cannot be", *doubt]
-    verb = "contradicts" if single else "together contradict"
+        return [f"{who} cannot be" if single else f"{who} exclude each other", *doubt]
+    verb = "breaks" if single else "together break"
     labels = [broken.label for broken in blame.constraints]
     if len(labels) == 1:
-        return [f"{facts} {verb}: {labels[0]}", *doubt]
-    shown = [f"- {label}" for label in labels[:_CONSTRAINTS]]
-    left = len(labels) - len(shown)
-    if left:
-        shown.append(f"- and {left} more {_plural('constraint', left)}")
-    return [f"{facts} {verb}:", *shown, *doubt]
+        return [f"{who} {verb}: {labels[0]}", *doubt]
+    lines = [f"- {label}" for label in labels[:_CONSTRAINTS]]
+    if len(labels) > _CONSTRAINTS:
+        lines.append(f"- and {_count(len(labels) - _CONSTRAINTS, 'more constraint')}")
+    return [f"{who} {verb}:", *lines, *doubt]
 
 
-def _blamed(given: BlamedInput, symbol: SymbolRead) -> str:
-    columns = [column for column in symbol.columns if column.name in given.columns]
-    if given.value is None:
-        return _few(map(_signed, columns), " and ", _COLUMNS)
-    value = f"{given.name} = {given.value}"
-    whole = len(columns) == len(symbol.columns)
-    if whole or [_signed(column) for column in columns] == [f"{given.name}={given.value}"]:
+def _columns(row: Explanation, part: BlamedInput) -> dict[str, Any]:
+    symbol = next(symbol for symbol in row.read if symbol.name == part.name)
+    return {column.name: column.value for column in symbol.columns if column.value is not None}
+
+
+def _blamed(part: BlamedInput, columns: Mapping[str, Any]) -> str:
+    """A symbol with its value and, where only some columns take part, what those say."""
+    value = f"{part.name} = {part.value}"
+    if part.value is not None and len(part.columns) == len(columns):
         return value
-    return f"{value} (by {_few(map(_signed, columns), ', ', _COLUMNS)})"
+    told = _told(part.name, {label: columns[label] for label in part.columns if label in columns})
+    if part.value is None:
+        return " and ".join(told)
+    return value if value in told or not told else f"{value} ({', '.join(told)})"
 
 
-def _signed(column: Column) -> str:
-    return column.name if column.value else f"not {column.name}"
+def _told(name: str, columns: Mapping[str, bool]) -> list[str]:
+    """What some columns of a symbol say: `a[3] = 1`, `a = 5`, `not 5, 6`."""
+    told: list[str] = []
+    ruled_out: list[str] = []
+    for label, value in columns.items():
+        tail = label.removeprefix(name)
+        if tail.startswith("="):  # a value of a one-hot symbol
+            (told if value else ruled_out).append(f"{name} = {tail[1:]}" if value else tail[1:])
+        else:
+            told.append(f"{label} = {int(value) if tail else value}")
+    return [*told, f"{name} not {_listed(ruled_out)}"] if ruled_out else told
 
 
-def _change(overruled: Overruled, by_name: dict[str, SymbolRead]) -> str:
-    read = by_name[overruled.name].shown if overruled.read is None else overruled.read
-    return f"{overruled.name}: {overruled.taken} instead of {read} ({number(overruled.cost)})"
+def _change(overruled: Overruled, row: Explanation) -> str:
+    read = overruled.read
+    if read is None:
+        read = next(symbol.shown for symbol in row.read if symbol.name == overruled.name)
+    return f"{overruled.name}: {overruled.taken} instead of {read} (cost {number(overruled.cost)})"
 
 
-def _runner_up(row: Explanation, by_name: dict[str, SymbolRead]) -> str:
-    if row.runner_up is None:
+def _runner_up(row: Explanation) -> str:
+    rival = row.runner_up
+    if rival is None:
         none = row.runner_up_status == "impossible"
         return "none: no other answer is possible" if none else "none found in time"
-    rival = row.runner_up
-    answer = row.answer or {}
-    differing = {name: v for name, v in rival.answer.items() if v != answer.get(name)}
-    changes = _few(_change(o, by_name) for o in rival.overruled)
-    cost = f"at a cost of {number(rival.cost)}" + ("" if rival.proved else ", the least found")
-    return f"{_values(differing)} {cost}" + (f"; {changes}" if changes else "")
+    before = row.answer or {}
+    other = {name: value for name, value in rival.answer.items() if value != before.get(name)}
+    least = "" if rival.proved else ", the least found in time"
+    changes = _listed([_change(part, row) for part in rival.overruled])
+    told = f"{_listed(_equations(other))} at a cost of {number(rival.cost)}{least}"
+    return f"{told}; {changes}" if changes else told
 
 
-def _wanted_lines(row: Explanation, by_name: dict[str, SymbolRead]) -> list[str]:
-    wanted = row.wanted or {}
-    goal = _values(wanted)
-    if row.blame is not None and not row.blame.inputs:
-        return [f"{goal} is impossible, whatever is read", *_blame_lines(row.blame, by_name, goal)]
-    if row.blame is not None:
-        return [f"{goal} is ruled out", *_blame_lines(row.blame, by_name, goal)]
+def _wanted_lines(row: Explanation, wanted: Mapping[str, Any]) -> list[str]:
+    goal, blame = _values(wanted), row.blame
+    before = row.answer or {}
+    other = {name: value for name, value in wanted.items() if value != before.get(name)}
+    many = len(wanted) > _SYMBOLS + 1
+    more = [f"other than the answer: {_listed(_equations(other))}"] if many and other else []
+    if blame is not None and not blame.inputs:
+        return [f"{goal}: impossible, whatever is read", *more, *_blame_lines(blame, row)]
+    if blame is not None:
+        return [f"{goal}: ruled out", *more, *_blame_lines(blame, row)]
     if row.allows is None:
-        return [f"{goal}: not known whether the reading allows it"]
-    answered = row.answer is not None and wanted.items() <= row.answer.items()
-    return [f"{goal} is the answer" if answered else f"{goal} is possible with this reading"]
+        return [f"{goal}: not known whether the reading allows it", *more]
+    if before and not other:
+        return [f"{goal}: the answer"]
+    return [f"{goal}: possible with this reading", *more]
 
 
-def _values(values: dict[str, object]) -> str:
-    return _few(f"{name} = {value}" for name, value in values.items())
+def _values(values: Mapping[str, Any]) -> str:
+    """All values if they are few, else how many, and the first."""
+    equations = _equations(values)
+    if len(equations) <= _SYMBOLS + 1:
+        return ", ".join(map(shortened, equations))
+    return f"{len(equations)} values ({', '.join(map(shortened, equations[:_LEAST]))}, ...)"
 
 
-def _few(parts: Iterable[str], joint: str = ", ", most: int = _SYMBOLS) -> str:
-    """The parts joined, only the first of many."""
-    listed = list(parts)
-    shown = listed if len(listed) <= most + 1 else listed[:most]
-    left = len(listed) - len(shown)
-    return joint.join([shortened(part) for part in shown] + ([f"and {left} more"] if left else []))
+def _equations(values: Mapping[str, Any]) -> list[str]:
+    return [f"{name} = {value}" for name, value in values.items()]
+
+
+def _listed(parts: Sequence[str], joint: str = ", ") -> str:
+    """The parts in a row, only the first of many; `joint` stands before the last."""
+    shown = [shortened(part) for part in parts]
+    if len(parts) > _SYMBOLS + 1:
+        shown, joint = [*shown[:_SYMBOLS], f"{len(parts) - _SYMBOLS} more"], " and "
+    return joint.join(part for part in (", ".join(shown[:-1]), *shown[-1:]) if part)
 
 
 def percent(probability: float) -> str:
@@ -212,5 +243,5 @@ def number(cost: float) -> str:
     return "0" if cost < 1e-99 else f"{cost:.2f}" if cost >= 0.01 else f"{cost:.1e}"
 
 
-def _plural(word: str, count: int) -> str:
-    return word if count == 1 else f"{word}s"
+def _count(count: int, word: str) -> str:
+    return f"{count} {word}" if count == 1 else f"{count} {word}s"

@@ -73,10 +73,10 @@ class RunnerUp:
 
 @dataclass(frozen=True, slots=True)
 class BlamedInput:
-    """An input symbol that takes part in a contradiction."""
+    """An input symbol, or a wanted output, that takes part in a contradiction."""
 
     name: str
-    value: Any  # as read
+    value: Any  # as read, or as wanted; None: its columns make no value
     columns: tuple[str, ...]  # that take part
 
 
@@ -96,15 +96,16 @@ class Broken:
 
 @dataclass(frozen=True, slots=True)
 class Blame:
-    """Inputs and constraints that contradict each other (and the wanted outputs, if any).
+    """Inputs and constraints that contradict each other (or the wanted outputs).
 
     No inputs: whatever they are. No constraints: the inputs contradict each other, or the wanted
-    outputs, by themselves.
+    outputs, by themselves. Inputs but no wanted outputs: they contradict the theory anyway.
     """
 
     inputs: tuple[BlamedInput, ...]
     constraints: tuple[Broken, ...]
     minimal: bool  # proved: without any one input column or constraint the others can hold
+    wanted: tuple[BlamedInput, ...] = ()  # the wanted outputs that take part, minimal as well
 
 
 @dataclass(frozen=True, slots=True)

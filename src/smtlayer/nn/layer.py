@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from smtlayer.errors import UnsatisfiableTheoryError
 from smtlayer.nn.compose import refuse_unanswerable
-from smtlayer.nn.explain import Request, explain_rows, wanted_signs
+from smtlayer.nn.explain import Explainer, Options, wanted_signs
 from smtlayer.nn.explanation import Explanations
 from smtlayer.nn.function import SolveFunction, refuse_bad
 from smtlayer.nn.gradient import Scale
@@ -119,6 +119,7 @@ class SMTLayer(nn.Module):
         self.stats = Stats()
         self._graphs = Graphs() if cuda_graphs else None
         self._solver: Solver | None = None
+        self._explainer: Explainer | None = None
         self._progress = 0.0
         self._refuse_unsatisfiable()
         refuse_unanswerable(self._backward, self.solver)
@@ -217,8 +218,10 @@ class SMTLayer(nn.Module):
         refuse_bad(flat, mask, self.theory)
         goal = wanted_signs(self.theory, wanted, logits)
         weights: Weights = self._options["weights"]  # type: ignore[assignment]
-        request = Request(self.solver, self._inference, weights, runner_up, timeout_s)
-        return explain_rows(request, flat, to_signs(flat, mask), goal)
+        options = Options(self._inference, weights, runner_up, timeout_s)
+        if self._explainer is None:
+            self._explainer = Explainer(self.solver)
+        return self._explainer.explain(options, flat, to_signs(flat, mask), goal)
 
     def extra_repr(self) -> str:
         """Theory, backend and rules, for `print(layer)`."""
@@ -288,7 +291,7 @@ class SMTLayer(nn.Module):
 
     def __getstate__(self) -> dict[str, Any]:
         graphs = None if self._graphs is None else Graphs()
-        return self.__dict__ | {"_solver": None, "_graphs": graphs}
+        return self.__dict__ | {"_solver": None, "_explainer": None, "_graphs": graphs}
 
 
 def _rule(backward: str | BlameRule) -> BlameRule:

@@ -141,7 +141,7 @@ def conflict_of(theory: Theory, timeout_s: float = 10.0) -> tuple[Conflict, ...]
 
 
 def _satisfiable(theory: Theory, timeout_s: float) -> tuple[bool | None, tuple[Conflict, ...]]:
-    clash = Conflicts(theory).find(timeout_s=timeout_s)
+    clash = Conflicts(theory, by_bits=False).find(timeout_s=timeout_s)
     if clash.status is not Status.UNSAT:
         return (True if clash.status is Status.SAT else None), ()
     return False, tuple(_part(theory, place) for place in clash.formulas)

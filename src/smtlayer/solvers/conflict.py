@@ -1,106 +1,152 @@
-"""This file finds minimal sets of constraints that contradict each other, or what is known."""
+"""This file finds minimal sets of constraints that contradict each other, or given facts.
+
+Each constraint f gets a mark m and becomes m => f, so that a solver that is asked about marks can
+leave any of them out. What deletion leaves of a first contradiction is minimal; if time runs out on
+the way, it is still a contradiction.
+"""
 
 import copy
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, final
+from typing import final
 
 import z3
 
+from smtlayer.errors import NotFiniteError, SolverCrashedError
 from smtlayer.solvers.base import Signs
+from smtlayer.solvers.cnf import to_cnf
+from smtlayer.solvers.repair import Oracle, signed
 from smtlayer.solvers.results import Status
-from smtlayer.solvers.z3 import ask, status_of
+from smtlayer.solvers.sat import SatRow
+from smtlayer.solvers.z3 import Z3, Z3Row
 from smtlayer.theory import Theory
 from smtlayer.theory.symbols import unheard_of
+
+_PATIENCE = 2  # a question may take so many times its share of the time that is left
+_LEAST_S = 0.2
 
 
 @dataclass(frozen=True, slots=True)
 class Clash:
-    """A set of constraints that cannot hold together, if the status is UNSAT."""
+    """A set of constraints, and of wanted outputs, that cannot hold together with what is known."""
 
-    status: Status  # of all constraints, with the facts they were asked about
+    status: Status  # of everything together; only UNSAT has a set
     formulas: tuple[int, ...] = ()  # places in `theory.formulas`
-    minimal: bool = True  # proved: without any one of them the others can hold
+    outputs: tuple[int, ...] = ()  # columns of the wanted outputs
+    minimal: bool = True  # proved: without any one of these the others can hold
 
 
 @final
 class Conflicts:
-    """One theory in z3 that can leave out any of its constraints.
+    """A theory that can do without any of its constraints.
 
     Args:
         theory: Whose constraints are asked about.
+        by_bits: Whether to ask a SAT solver where the theory comes down to bits, which is faster
+            where much is known; else, and otherwise, z3.
+        timeout_s: Time limit of getting ready.
 
     Example:
         >>> a, b, y = z3.Bools("a b y")
         >>> theory = Theory([y == a, z3.Or(a, b), z3.Implies(b, y)], inputs=[a, b], outputs=[y])
         >>> conflicts = Conflicts(theory)
-        >>> conflicts.find(inputs=[-1, 1])
-        Clash(status=<Status.UNSAT: 0>, formulas=(0, 2), minimal=True)
+        >>> conflicts.find(inputs=[-1, 1]).formulas
+        (0, 2)
         >>> conflicts.find(outputs=[1]).status
         <Status.SAT: 1>
     """
 
-    def __init__(self, theory: Theory) -> None:
-        self._own = copy.deepcopy(theory)  # a context of its own: threads cannot meet in it
-        formulas = self._own.formulas
-        self._solver = z3.Solver(ctx=self._own.inputs[0].ctx)
-        prefix = unheard_of(formulas, "constraint")
-        self._marks = [z3.FreshBool(prefix, ctx=self._solver.ctx) for _ in formulas]
-        self._place = {mark.get_id(): i for i, mark in enumerate(self._marks)}
-        for mark, formula in zip(self._marks, formulas, strict=True):
-            self._solver.add(z3.Implies(mark, formula))
+    def __init__(self, theory: Theory, *, by_bits: bool = True, timeout_s: float = 10.0) -> None:
+        self._sizes = (theory.n_inputs, theory.n_outputs)
+        marked = _marked(theory)
+        self._oracle, columns = _open(marked, by_bits, timeout_s)
+        self._marks, facts = columns[: marked.n_inputs], columns[marked.n_inputs :]
+        self._inputs, self._outputs = facts[: theory.n_inputs], facts[theory.n_inputs :]
 
     def find(self, inputs: Signs = (), outputs: Signs = (), timeout_s: float = 10.0) -> Clash:
-        """A minimal set of constraints that contradict these facts.
+        """A minimal set of constraints and wanted outputs that contradicts the inputs.
+
+        Constraints are left out before outputs, the last before the first.
 
         Args:
             inputs: Signs of the inputs that are known to hold, 0 for the others; () for none.
-            outputs: Signs of the outputs, likewise.
+            outputs: Signs of the wanted outputs, likewise.
             timeout_s: Time limit. A set that could not be made smaller in time is not `minimal`.
         """
-        facts = [*_facts(self._own.inputs, inputs), *_facts(self._own.outputs, outputs)]
-        deadline = time.monotonic() + timeout_s
-        self._solver.push()
+        fixed = signed(self._inputs, inputs or [0] * self._sizes[0])
+        goal = outputs or [0] * self._sizes[1]
+        wanted = {x * s: i for i, (x, s) in enumerate(zip(self._outputs, goal, strict=True)) if s}
+        marks: dict[int, int] = {}
+        for place, mark in enumerate(self._marks):  # some may share a literal
+            marks.setdefault(mark, place)
+        self._oracle.deadline = time.monotonic() + timeout_s
         try:
-            self._solver.add(*facts)
-            status = self._check(range(len(self._marks)), deadline)
-            return (
-                Clash(status, *self._smaller(deadline)) if status is Status.UNSAT else Clash(status)
-            )
-        finally:
-            self._solver.pop()
+            status, core, minimal = _smallest(self._oracle, fixed, [*wanted, *marks])
+        except SolverCrashedError:
+            return Clash(Status.UNKNOWN)
+        return Clash(
+            status,
+            tuple(sorted(marks[x] for x in core if x in marks)),
+            tuple(sorted(wanted[x] for x in core if x not in marks)),
+            minimal,
+        )
 
-    def _smaller(self, deadline: float) -> tuple[tuple[int, ...], bool]:
-        """What deletion leaves of the conflict found last, and whether all of it is needed."""
-        rest, needed, minimal = self._core(), list[int](), True
+
+def _smallest(
+    oracle: Oracle, fixed: Sequence[int], order: Sequence[int]
+) -> tuple[Status, list[int], bool]:
+    """The literals that deletion from the last to the first leaves, and whether all are needed."""
+    deadline = oracle.deadline
+    answer = oracle.check([*fixed, *order])
+    if answer.status is not Status.UNSAT:
+        return answer.status, [], True
+    core, needed, open_ = set(answer.core), list[int](), [x for x in order if x in answer.core]
+    while open_ and time.monotonic() < deadline:
+        rest, open_ = open_, []  # what stays open is asked again, with more time for each
         while rest:
-            place = rest.pop()
-            status = self._check([*needed, *rest], deadline)
-            if status is Status.UNSAT:
-                found = set(self._core())
-                rest = [i for i in rest if i in found]
+            literal = rest.pop()
+            if literal not in core:
                 continue
-            needed.append(place)
-            minimal = minimal and status is Status.SAT
-        return tuple(sorted(needed)), minimal
+            oracle.deadline = _fair(deadline, 1 + len(rest))
+            answer = oracle.check([*fixed, *needed, *open_, *rest])
+            if answer.status is Status.UNSAT:
+                core = set(answer.core)
+                rest, open_ = ([x for x in some if x in core] for some in (rest, open_))
+            elif answer.status is Status.SAT:
+                needed.append(literal)
+            else:
+                open_.insert(0, literal)
+    return Status.UNSAT, [*needed, *open_], not open_
 
-    def _core(self) -> list[int]:
-        return sorted(self._place[mark.get_id()] for mark in self._solver.unsat_core())
 
-    def _check(self, places: Sequence[int], deadline: float) -> Status:
-        left_ms = int((deadline - time.monotonic()) * 1000)
-        if left_ms <= 0:
-            return Status.UNKNOWN
+def _fair(deadline: float, questions: int) -> float:
+    """When to give up on a question, so that the others have their time as well."""
+    now = time.monotonic()
+    return min(deadline, now + max(_LEAST_S, _PATIENCE * (deadline - now) / questions))
+
+
+def _marked(theory: Theory) -> Theory:
+    """The theory with a mark for each constraint as inputs, and its columns as outputs."""
+    own = copy.deepcopy(theory)  # in a context of its own, so that threads cannot meet in it
+    formulas, context = own.formulas, own.inputs[0].ctx
+    stem = unheard_of(formulas, "mark")
+    marks = [z3.Bool(f"{stem}_{i}", context) for i in range(len(formulas))]
+    columns = (*own.inputs, *own.outputs)
+    stem = unheard_of(formulas, "fact")
+    facts = [z3.Bool(f"{stem}_{i}", context) for i in range(len(columns))]
+    rules = [z3.Implies(mark, formula) for mark, formula in zip(marks, formulas, strict=True)]
+    rules += [fact == column for fact, column in zip(facts, columns, strict=True)]
+    return Theory(rules, inputs=marks, outputs=facts)
+
+
+def _open(marked: Theory, by_bits: bool, timeout_s: float) -> tuple[Oracle, Sequence[int]]:
+    """Who answers, with the literals of the marked theory's columns."""
+    if by_bits:
         try:
-            return status_of(ask(self._solver, left_ms, *(self._marks[i] for i in places)))
-        except z3.Z3Exception:  # it gave up, in its own way
-            return Status.UNKNOWN
-
-
-def _facts(columns: Sequence[Any], signs: Signs) -> list[Any]:
-    return [
-        column if sign > 0 else z3.Not(column)
-        for column, sign in zip(columns, signs or [0] * len(columns), strict=True)
-        if sign
-    ]
+            cnf = to_cnf(marked, timeout_s)
+            return SatRow(cnf, marked.n_inputs, int(timeout_s * 1000)), cnf.columns
+        except NotFiniteError:
+            pass
+    row = Z3Row(marked, Z3())
+    return row, row.columns

@@ -100,6 +100,11 @@ class Z3Row:
         self._timeout_s = options.timeout_ms / 1000
         self.deadline = 0.0
 
+    @property
+    def columns(self) -> list[int]:
+        """A literal for each input, then for each output."""
+        return [*self._inputs, *self._outputs]
+
     def solve(self, inputs: Signs) -> Row:
         """A model that agrees with every observed input."""
         self._start()
