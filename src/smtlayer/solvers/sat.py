@@ -14,6 +14,7 @@ from smtlayer.solvers.base import Row, Signs, Solver, check_positive
 from smtlayer.solvers.blame import blamed_columns
 from smtlayer.solvers.clauses import Cnf, facts
 from smtlayer.solvers.cnf import to_cnf
+from smtlayer.solvers.completions import Completing
 from smtlayer.solvers.memory import check_size, remembering
 from smtlayer.solvers.repair import Answer, cheapest_repair, exact_integers, signed
 from smtlayer.solvers.results import Status
@@ -40,7 +41,8 @@ class Sat:
             best repair so far that is not `proved`.
         workers: Who asks: 0 for this process, a number of worker processes, an `Executor`, or a
             function that makes one. See `Rowwise`.
-        remember: Answers kept in memory, by row.
+        remember: Answers kept in memory, by row; and lists of models for wanted outputs that leave
+            the inputs little freedom.
 
     Example:
         >>> import torch, z3
@@ -87,7 +89,8 @@ class Sat:
             deterministic=False,
             workers=self.workers,
         )
-        return remembering(rows, self.remember)
+        solver = remembering(rows, self.remember)
+        return Completing(solver, cnf, self.remember) if self.remember else solver
 
 
 def _open(cnf: Cnf, timeout_ms: int, theory: Theory) -> "SatRow":
