@@ -43,7 +43,8 @@ class Part(StrEnum):
 
 def bench(
     parts: list[Part] | None = typer.Argument(
-        None, help="What to time [default: everything, a few minutes]."
+        None, metavar="PART",
+        help="layer, step, sudoku, workers, startup or scaling [default: all, a few minutes].",
     ),
     as_json: bool = typer.Option(False, "--json", help="One JSON object a line, for machines."),
     strict: bool = typer.Option(False, "--strict", help="Exit code 4 if a bar is missed."),

@@ -36,7 +36,8 @@ def several_rows(incomplete: str) -> list[str]:
 
 def methods(ctx: typer.Context, incomplete: str) -> list[str]:
     """Methods of the row that was named."""
-    named = str(ctx.params.get("experiment") or "mnist-addition-10")
+    # Before an option without its value, the parser leaves arguments as it found them.
+    named = str(ctx.args[0] if ctx.args else ctx.params.get("experiment"))
     names: tuple[str, ...] = _TABLE_METHODS
     with suppress(OSError, tomllib.TOMLDecodeError):
         names = _methods(named if named.endswith(".toml") else _folder() / f"{named}.toml")

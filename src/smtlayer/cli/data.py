@@ -66,6 +66,9 @@ def data(
 def _download(name: str, data_dir: Path | None, *, quiet: bool) -> None:
     """Fetches the files of that name; of "all", those that can be had."""
     wanted = [file for file in registry.files(name) if file.urls or name != "all"]
+    for file in wanted:
+        if not file.urls:
+            network.download(file.name, data_dir)  # says why it cannot be had, before any bar
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),

@@ -5,6 +5,7 @@ import sys
 import traceback
 from collections.abc import Callable
 from enum import IntEnum
+from pathlib import Path
 from typing import Any
 
 import typer
@@ -13,6 +14,7 @@ from smtlayer.errors import ConfigError, MissingDataError, MissingPackageError, 
 
 # click has more than one home, so its errors are known by what typer shows of them.
 _ClickError: type[Any] = typer.BadParameter.__mro__[2]
+_PACKAGE = Path(__file__).parents[1]
 _BEFORE_A_COMMAND = ("--debug", "--version", "--install-completion", "--show-completion")
 
 
@@ -107,13 +109,24 @@ def _code_and_text(error: Exception) -> tuple[ExitCode, str]:
             f"The system refused{place}: {error.strerror.lower()}. Check the path, its permissions "
             f"and the space left there."
         )
+    if _raised_by_us(error):
+        return ExitCode.USAGE, str(error)
     how = "The trace is above: report" if wants_traces() else "Run again with --debug and report"
-    return ExitCode.BUG, f"{kind}: {error}. This is a bug in smtlayer. {how} what it shows."
+    text = str(error).rstrip(".")
+    return ExitCode.BUG, f"{kind}: {text}. This is a bug in smtlayer. {how} what it shows."
+
+
+def _raised_by_us(error: Exception) -> bool:
+    """Whether our own code says that it was given something wrong, by a `raise` of its own."""
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    ours = Path(last.filename).is_relative_to(_PACKAGE)
+    wrong = isinstance(error, ValueError | TypeError | NotImplementedError)
+    return wrong and ours and (last.line or "").startswith("raise ")
 
 
 def _usage(error: Any) -> str:
     """What click complains of, and where to look; `error` is of no one type."""
-    text = str(error.format_message()).strip().rstrip(".")
+    text = str(error.format_message()).replace("Value error, ", "").strip().rstrip(".")
     command = "smtlayer" if error.ctx is None else error.ctx.command_path
     if command != "smtlayer" and any(text.endswith(f": {name}") for name in _BEFORE_A_COMMAND):
         return f"{text}. It comes before the command, as in: smtlayer --debug train."

@@ -55,7 +55,7 @@ class Evaluation:
 
 def evaluate(
     runs: list[Path] = typer.Argument(
-        metavar="RUN...", autocompletion=run_folders,
+        metavar="RUN", autocompletion=run_folders,
         help="Folders of runs, or folders that hold some.",
     ),
     split: Literal["test", "validation"] | None = typer.Option(
@@ -102,14 +102,14 @@ def evaluate(
 
         smtlayer evaluate runs/demo
         smtlayer evaluate runs/demo/best --inference smt
-        smtlayer evaluate runs/visual-sudoku-10/best --backend sat --workers 2 --rows 200
+        smtlayer evaluate runs/visual-sudoku-10/best --workers 2 --rows 200
         smtlayer evaluate runs/demo/best --tolerance 0.001 --json
     """
     checks.check_device(device)
     told = {"inference": inference, "backend": backend, "weights": weights, "workers": workers,
             "timeout_ms": timeout_ms}  # fmt: skip
     given = {name: value for name, value in told.items() if value is not None}
-    folders = [loaded.RunFolder.read(found) for path in runs for found in loaded.find_runs(path)]
+    folders = [loaded.RunFolder.read(found) for path in runs for found in _finished(path)]
     done = []
     for folder in folders:
         with Console(stderr=True).status(f"scoring {folder.path}"):
@@ -121,6 +121,15 @@ def evaluate(
     differences = [abs(value) for one in done for value in one.differences.values()]
     if tolerance is not None and max(differences, default=0.0) > tolerance:
         raise typer.Exit(ExitCode.UNMET)
+
+
+def _finished(path: Path) -> list[Path]:
+    """The runs in a folder; one that has not come to its end is left out if there are others."""
+    found = loaded.find_runs(path)
+    ended = [run for run in found if (run / "model.pt").is_file()]
+    for run in set(found) - set(ended) if ended else ():
+        typer.echo(f"Left out, since its training has not come to its end: {run}", err=True)
+    return ended or found
 
 
 def _evaluate(

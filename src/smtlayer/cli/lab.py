@@ -94,7 +94,7 @@ def lab(
 
         smtlayer lab mnist-addition-10
         smtlayer lab my_theory.smt2 --inputs a,b --outputs total
-        smtlayer lab liars-puzzle --rules core --rules "mix(core, marginal)" --plot lab.png
+        smtlayer lab liars-puzzle --rules core --rules "mix(core, marginal)"
     """
     parsed = list(dict.fromkeys(_rule(text) for text in rules))
     options = laboratory.LabOptions(steps=steps, lr=lr, late_lr=late_lr, noise=noise)

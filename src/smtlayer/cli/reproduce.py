@@ -144,8 +144,8 @@ def table1(
     Examples:
 
         smtlayer reproduce table1 --records-only
-        smtlayer reproduce table1 --rows "visual-sudoku-*" --methods best --seeds 0-2
-        smtlayer reproduce table1 --device cuda --jobs 8 --results mine --out table.md
+        smtlayer reproduce table1 --rows "visual-sudoku-*" --seeds 0-2
+        smtlayer reproduce table1 --device cuda --jobs 8 --results mine
     """
     shape = Format.JSON if as_json else form or _by_suffix(out)
     if smoke:

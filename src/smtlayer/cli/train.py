@@ -90,7 +90,7 @@ def train(
 
         smtlayer train mnist-addition --data sample
         smtlayer train visual-sudoku-10 --method best --device cuda
-        smtlayer train liars-puzzle --method best --backward "mix(core, marginal)" --seed 3
+        smtlayer train liars-puzzle --method best --backward core --seed 3
         smtlayer train my_experiment.toml --set train.lr=1e-3 --out runs/mine
     """
     row = training.load_experiment(experiment)
