@@ -134,7 +134,8 @@ def _blame_lines(blame: Blame, row: Explanation) -> list[str]:
         verb = "excludes" if single else "exclude"
         return [f"{_listed(facts, ' and ')} {verb} {wanted}", *doubt]
     if not blame.constraints:
-        return [f"{who} cannot be" if single else f"{who} exclude each other", *doubt]
+        alone = sum(len(part.columns) for part in (*blame.inputs, *blame.wanted)) == 1
+        return [f"{who} cannot be" if alone else f"{who} exclude each other", *doubt]
     verb = "breaks" if single else "together break"
     labels = [broken.label for broken in blame.constraints]
     if len(labels) == 1:

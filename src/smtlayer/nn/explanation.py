@@ -39,15 +39,17 @@ class SymbolRead:
 
     @property
     def shown(self) -> str:
-        """The value as text, or which columns are true where they make none."""
+        """The value as text; where there is none, the bits (`10?1`) or the values that are true."""
         if self.value is not None:
             return f"{self.value}"
         if not self.known:
             return "not known"
-        true = [_tail(column.name, self.name) for column in self.columns if column.value]
-        free = sum(column.value is None for column in self.columns)
-        said = " and ".join(true) if true else "none"
-        return f"{said}, {free} not known" if free else said
+        tails = {column.name.removeprefix(self.name): column.value for column in self.columns}
+        if all(tail.startswith("[") for tail in tails):
+            return "".join("?" if value is None else "01"[value] for value in tails.values())
+        true = " and ".join(tail[1:] for tail, value in tails.items() if value) or "no value"
+        free = sum(value is None for value in tails.values())
+        return f"{true}, {free} not known" if free else true
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,11 +194,6 @@ class Explanations(Sequence[Explanation]):
 def shortened(text: str, width: int = 72) -> str:
     """The text, or its beginning and three dots."""
     return text if len(text) <= width else f"{text[: width - 3].rstrip()}..."
-
-
-def _tail(column: str, symbol: str) -> str:
-    """A column's name without the symbol's: `=3`, `[0]`."""
-    return column.removeprefix(symbol) or column
 
 
 def _plain(value: Any) -> Any:

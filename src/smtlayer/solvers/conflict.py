@@ -59,6 +59,8 @@ class Conflicts:
 
     def __init__(self, theory: Theory, *, by_bits: bool = True, timeout_s: float = 10.0) -> None:
         self._sizes = (theory.n_inputs, theory.n_outputs)
+        given, whole = len(theory.constraints), len(theory.formulas)
+        self._order = [*range(given, whole), *range(given)]
         marked = _marked(theory)
         self._oracle, columns = _open(marked, by_bits, timeout_s)
         self._marks, facts = columns[: marked.n_inputs], columns[marked.n_inputs :]
@@ -67,7 +69,8 @@ class Conflicts:
     def find(self, inputs: Signs = (), outputs: Signs = (), timeout_s: float = 10.0) -> Clash:
         """A minimal set of constraints and wanted outputs that contradicts the inputs.
 
-        Constraints are left out before outputs, the last before the first.
+        Constraints are left out first, the last before the others, then what one-hot symbols add,
+        then outputs: what says more by itself is more likely to stay.
 
         Args:
             inputs: Signs of the inputs that are known to hold, 0 for the others; () for none.
@@ -78,8 +81,8 @@ class Conflicts:
         goal = outputs or [0] * self._sizes[1]
         wanted = {x * s: i for i, (x, s) in enumerate(zip(self._outputs, goal, strict=True)) if s}
         marks: dict[int, int] = {}
-        for place, mark in enumerate(self._marks):  # some may share a literal
-            marks.setdefault(mark, place)
+        for place in self._order:
+            marks.setdefault(self._marks[place], place)  # some may share a literal
         self._oracle.deadline = time.monotonic() + timeout_s
         try:
             status, core, minimal = _smallest(self._oracle, fixed, [*wanted, *marks])
