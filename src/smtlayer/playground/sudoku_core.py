@@ -1,0 +1,139 @@
+"""This file finds out which hints of a Sudoku cannot all hold, and which rules say so."""
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any, Literal, final
+
+import torch
+import z3
+
+from smtlayer.solvers import Sat, Status
+from smtlayer.theory import Theory
+
+Kind = Literal["cell", "row", "column", "box"]
+CELLS, NUMBERS = range(81), range(1, 10)
+_TRIES = 12  # cores are small or large by the order of deletion
+_TIMEOUT_MS = 400
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A rule of Sudoku."""
+
+    kind: Kind
+    place: int  # from 0, row by row
+
+    @property
+    def label(self) -> str:
+        """In words.
+
+        Example:
+            >>> Rule("row", 3).label
+            'row 4 holds each number once'
+        """
+        if self.kind == "cell":
+            return "a cell holds a number from 1 to 9"
+        return f"{self.kind} {self.place + 1} holds each number once"
+
+    @property
+    def cells(self) -> tuple[int, ...]:
+        """The cells that it is about.
+
+        Example:
+            >>> Rule("box", 4).cells
+            (30, 31, 32, 39, 40, 41, 48, 49, 50)
+        """
+        if self.kind == "cell":
+            return (self.place,)
+        top, left = divmod(self.place, 3)
+        starts = {"row": 9 * self.place, "column": self.place, "box": 27 * top + 3 * left}
+        steps = {"row": (3, 1), "column": (27, 9), "box": (9, 1)}
+        (far, near), start = steps[self.kind], starts[self.kind]
+        return tuple(start + far * i + near * j for i, j in product(range(3), range(3)))
+
+
+_KINDS: tuple[Kind, ...] = ("row", "column", "box")
+GROUPS = tuple(Rule(kind, place) for kind, place in product(_KINDS, range(9)))
+
+
+@dataclass(frozen=True)
+class SudokuCore:
+    """Hints that cannot all hold, and the rules that forbid it. Each of them is needed for that."""
+
+    cells: tuple[int, ...]
+    rules: tuple[Rule, ...]
+
+
+@final
+class CoreFinder:
+    """Asks the solver for small cores: which hints and which rules contradict each other.
+
+    The rules of Sudoku are inputs of this theory, like the hints, so that a core names both. A core
+    is minimal but there are many; of some that different orders of deletion end with, the smallest
+    is taken.
+    """
+
+    def __init__(self) -> None:
+        workers = 0 if sys.platform == "win32" else 1  # a process that can be ended
+        self._solver = Sat(timeout_ms=_TIMEOUT_MS, workers=workers).compile(ruled_sudoku())
+
+    def find(self, values: Sequence[int | None], first: Sequence[int] = ()) -> SudokuCore | None:
+        """A small core, or None if the hints fit or no core was found in time.
+
+        Args:
+            values: What the 81 cells were read as; None where there is no hint.
+            first: Cells that a core should rather have than others.
+
+        Example:
+            >>> finder = CoreFinder()
+            >>> found = finder.find([5, None, 5] + [None] * 78)
+            >>> found.cells, [rule.label for rule in found.rules]
+            ((0, 2), ['row 1 holds each number once'])
+        """
+        for cell, value in enumerate(values):
+            if value is not None and value not in NUMBERS:
+                return SudokuCore((cell,), (Rule("cell", cell),))
+        signs, weights = self._question(values, first)
+        wanted = torch.zeros(len(signs), self._solver.theory.n_outputs, dtype=torch.int8)
+        found = self._solver.core(signs, weights, wanted)
+        usable = found.status == Status.UNSAT
+        if not usable.any():
+            return None
+        sizes = torch.where(usable, found.inputs.sum(-1), 1 + signs.shape[-1])
+        return _core(found.inputs[sizes.argmin()].tolist())
+
+    def _question(self, values: Sequence[int | None], first: Sequence[int]) -> tuple[Any, Any]:
+        row = [1] * len(GROUPS)
+        row += [int(values[cell] == number) for cell, number in product(CELLS, NUMBERS)]
+        signs = torch.tensor([row] * _TRIES, dtype=torch.int8)
+        order = torch.Generator().manual_seed(0)
+        by_cell = 2 + torch.rand(_TRIES, len(CELLS), generator=order, dtype=torch.float64)
+        by_cell[:, list(first)] -= 1
+        rules = torch.rand(_TRIES, len(GROUPS), generator=order, dtype=torch.float64)
+        weights = torch.cat([rules + 0.01, by_cell.repeat_interleave(len(NUMBERS), -1)], -1)
+        return signs, weights
+
+
+def ruled_sudoku() -> Theory:
+    """Sudoku whose rows, columns and boxes are rules that may hold or not."""
+    holds = {(c, n): z3.Bool(f"cell_{c}_{n}") for c, n in product(CELLS, NUMBERS)}
+    rules = [z3.Bool(f"{rule.kind}_{rule.place}") for rule in GROUPS]
+    cells = [_exactly_one([holds[c, n] for n in NUMBERS]) for c in CELLS]
+    groups = [
+        z3.Implies(mark, z3.And([_exactly_one([holds[c, n] for c in rule.cells]) for n in NUMBERS]))
+        for mark, rule in zip(rules, GROUPS, strict=True)
+    ]
+    return Theory([*cells, *groups], inputs=[*rules, *holds.values()], outputs=rules)
+
+
+def _exactly_one(symbols: list[Any]) -> Any:
+    return z3.And(z3.Or(symbols), z3.AtMost(*symbols, 1))
+
+
+def _core(blamed: list[bool]) -> SudokuCore:
+    rules = tuple(rule for rule, is_in in zip(GROUPS, blamed, strict=False) if is_in)
+    hints = blamed[len(GROUPS) :]
+    cells = {i // len(NUMBERS) for i, is_in in enumerate(hints) if is_in}
+    return SudokuCore(tuple(sorted(cells)), rules)

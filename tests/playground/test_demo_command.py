@@ -1,0 +1,165 @@
+"""`smtlayer demo`: which runs it takes, what it says of those it cannot take, and how it ends."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+
+import httpx
+import pytest
+import torch
+from made_run import addition_run, sudoku_run, write_run
+from rich.console import Console
+
+from smtlayer.cli import demo as command
+from smtlayer.playground.trained import load, load_all
+from smtlayer.tasks.liars_puzzle import liars_theory
+from smtlayer.tasks.mnist_addition import addition_theory
+from smtlayer.tasks.networks import DigitNetwork
+
+
+def smtlayer(*words, cwd=None, code="from smtlayer.__main__ import main; main()"):
+    """The command in a process of its own: exit code, and what it wrote."""
+    done = subprocess.run(
+        [sys.executable, "-c", f"import sys; sys.argv[0] = 'smtlayer'; {code}", *map(str, words)],
+        cwd=cwd, capture_output=True, text=True, check=False, timeout=300,
+    )  # fmt: skip
+    return done.returncode, done.stdout, done.stderr
+
+
+def test_a_port_that_is_taken_is_one_line_with_a_remedy(tmp_path):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        code, _, told = smtlayer("demo", "--port", taken.getsockname()[1], cwd=tmp_path)
+    assert code == 2
+    assert len(told.splitlines()) == 1
+    assert "address already in use" in told
+    assert "--port 0" in told
+
+
+def test_packages_that_are_missing_are_one_line_with_a_remedy(tmp_path):
+    hidden = "sys.modules['starlette'] = None; from smtlayer.__main__ import main; main()"
+    code, _, told = smtlayer("demo", cwd=tmp_path, code=hidden)
+    assert code == 3
+    assert len(told.splitlines()) == 1
+    assert "pip install 'smtlayer[demo]'" in told
+
+
+def test_a_folder_without_a_run_is_one_line_with_a_remedy(tmp_path):
+    code, _, told = smtlayer("demo", tmp_path / "nowhere", "--port", "0", cwd=tmp_path)
+    assert code == 3
+    assert len(told.splitlines()) == 1
+    assert "nowhere" in told
+    assert "smtlayer train" in told
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return write_run(
+        tmp_path / "run", {"name": "mnist-addition"}, DigitNetwork(), addition_theory()
+    )
+
+
+def refused(*folders):
+    with pytest.raises(Exception) as told:  # noqa: PT011 (the library's errors, by their words)
+        load_all(folders)
+    return str(told.value)
+
+
+def test_a_run_without_a_model_is_refused(folder):
+    (folder / "model.pt").unlink()
+    assert "has no model.pt" in refused(folder)
+
+
+@pytest.mark.parametrize("content", [b"", b"not a model", b"PK\x03\x04"])
+def test_a_model_that_is_damaged_is_refused(folder, content):
+    (folder / "model.pt").write_bytes(content)
+    assert "Train the run again" in refused(folder)
+
+
+def test_a_model_of_something_else_is_refused(folder):
+    torch.save({"network.weight": torch.zeros(3)}, folder / "model.pt")
+    assert "Train the run again" in refused(folder)
+
+
+def test_a_conventional_run_is_refused(tmp_path):
+    task = {"name": "mnist-addition"}
+    made = write_run(tmp_path / "run", task, DigitNetwork(), addition_theory(), layer=False)
+    assert "without a layer" in refused(made)
+
+
+def test_a_run_of_a_task_without_a_page_is_refused(tmp_path):
+    made = write_run(tmp_path / "run", {"name": "visual-algebra"}, DigitNetwork(), liars_theory())
+    assert "which has no page" in refused(made)
+
+
+def test_two_runs_of_a_task_are_refused(folder):
+    assert "Give one of them" in refused(folder, folder)
+
+
+def test_a_folder_of_methods_gives_the_one_with_a_layer(folder):
+    conventional = folder.parent / "conventional"
+    write_run(conventional, {"name": "mnist-addition"}, DigitNetwork(), addition_theory(),
+              layer=False)  # fmt: skip
+    assert load(folder.parent).folder == folder
+    folder.rename(folder.parent / "best")
+    assert load(folder.parent).folder == folder.parent / "best"
+
+
+def test_runs_of_several_tasks_fill_their_pages(tmp_path):
+    found = load_all([addition_run(tmp_path / "a"), sudoku_run(tmp_path / "s")])
+    assert set(found) == {"mnist-addition", "visual-sudoku"}
+    assert found["visual-sudoku"].options["reading"] == "digits"
+
+
+def test_without_a_run_a_small_one_is_trained_once(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    small = ["train.rows=32", "train.test_rows=32", "train.epochs=1"]
+    found = command.quick_run(Console(), None, settings=small)
+    assert found == command.QUICK / "best"
+    assert "training one on a sample of digits" in " ".join(capsys.readouterr().out.split())
+    assert load(found).task == "mnist-addition"
+    assert command.quick_run(Console(), None, settings=small) == found
+    assert capsys.readouterr().out == ""
+
+
+# The fifth root of a number modulo 2^60: no solver finds it in seconds.
+HARD = (
+    "(declare-const x (_ BitVec 60)) (declare-const y Bool)"
+    "(assert (= y (= (bvmul x x x x x) (_ bv123456789012345677 60))))"
+)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGINT for other processes")
+def test_ctrl_c_ends_it_even_while_it_works(addition_folder, tmp_path):
+    words = ["-m", "smtlayer", "demo", str(addition_folder), "--port", "0", "--no-open"]
+    serving = subprocess.Popen(
+        [sys.executable, *words], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        text=True, start_new_session=True,
+    )  # fmt: skip
+    lines = iter(serving.stdout.readline, "")
+    url = next(line.split()[1] for line in lines if line.startswith("Open "))
+    with httpx.Client(base_url=url, timeout=60) as client:
+        question = {"text": HARD, "inputs": "y", "outputs": "y"}
+        easy = question | {"text": "(declare-const y Bool)(assert (or y (not y)))"}
+        assert client.post("/api/theory", json=easy).status_code == 200
+        with pytest.raises(httpx.ReadTimeout):
+            client.post("/api/theory", json=question, timeout=1)
+        os.killpg(serving.pid, signal.SIGINT)  # as a terminal does: to all of the group
+        out, told = serving.communicate(timeout=60)
+    assert serving.returncode == 0
+    assert told == ""
+    assert out.strip().endswith("Ended.")
+    assert has_ended(serving.pid)
+
+
+def has_ended(group):
+    """Whether nobody is left in a group of processes, or soon will be."""
+    for _ in range(100):
+        try:
+            os.killpg(group, 0)
+        except ProcessLookupError:
+            return True
+        time.sleep(0.1)
+    return False
