@@ -14,6 +14,7 @@ from typing import Any
 from mkdocs.structure.files import File, Files
 
 Cell = dict[str, Any]
+_LINK = re.compile(r"\]\(([^):]+)\.ipynb(#[^)]*)?\)(?!\{)")  # with attributes: to the file itself
 
 
 def on_files(files: Files, config) -> Files:
@@ -27,6 +28,11 @@ def on_files(files: Files, config) -> Files:
     return files
 
 
+def on_page_markdown(markdown: str, page, config, files) -> str:
+    """Points links to a notebook to its page."""
+    return _LINK.sub(r"](\1.md\2)", markdown)
+
+
 def as_page(path: Path) -> tuple[str, dict[str, bytes]]:
     """A notebook as Markdown, and the pictures that it shows, by name."""
     notebook = json.loads(path.read_text(encoding="utf-8"))
@@ -35,7 +41,7 @@ def as_page(path: Path) -> tuple[str, dict[str, bytes]]:
     for cell in notebook["cells"]:
         source = "".join(cell["source"])
         if cell["cell_type"] == "markdown":
-            parts.append(re.sub(r"\]\(([^):]+)\.ipynb", r"](\1.md", source))
+            parts.append(source)
         elif cell["cell_type"] == "code" and "hidden" not in cell["metadata"].get("tags", ()):
             parts.append(_fenced(source, "python"))
             parts.extend(_outputs(cell, path.stem, pictures))
