@@ -21,6 +21,7 @@ COMMANDS = (
     Listed("reproduce", _TRAIN, "Train what is missing of the paper's table, and show it."),
     Listed("bench", _TRAIN, "Time the layer against z3, and training with it against without."),
     Listed("inspect", _LOOK, "Show rows of a trained run, and explain what came of them."),
+    Listed("report", _LOOK, "Write a web page on trained runs, which opens offline."),
     Listed("data", _KEEP, "Show which data are there, and fetch those that can be had."),
     Listed("cache", _KEEP, "Show the compiled theories kept on disk, or delete them."),
 )

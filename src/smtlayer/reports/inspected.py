@@ -72,12 +72,10 @@ class Inspected:
     @property
     def statements(self) -> list[Statement]:
         """The explanation as headings and lines, without what a table of the symbols tells."""
-        told = self.explanation
-        if told.wanted is None or len(told.wanted) <= _FEW:
-            return [part for part in statements(told) if part[0] not in ("read", "answer")]
-        short = replace(told, wanted=None)
-        found = [part for part in statements(short) if part[0] not in ("read", "answer")]
-        return found + _many_wanted(told)
+        told = [part for part in statements(self.explanation) if part[0] not in ("read", "answer")]
+        if len(self.explanation.wanted or ()) <= _FEW:
+            return told
+        return [(head, _short(lines) if head == "wanted" else lines) for head, lines in told]
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
@@ -222,14 +220,9 @@ def _read(run: LoadedRun, rows: Rows, index: Tensor) -> Examples:
     return read_rows(run.model, run.model.layer, rows, index, len(index))
 
 
-def _many_wanted(told: Explanation) -> list[Statement]:
-    """What stands in the way of a true answer that is too long to be written out."""
-    if told.blame is None:
-        known = {True: "is possible with this reading", None: "is perhaps possible"}
-        return [("wanted", [f"the true answer {known.get(told.allows, 'is not ruled out')}"])]
-    turned = replace(told, conflict=told.blame, wanted=None)
-    lines = next(lines for heading, lines in statements(turned) if heading == "conflict")
-    return [("wanted", ["the true answer is ruled out by what was read; with it:", *lines])]
+def _short(lines: Sequence[str]) -> list[str]:
+    """The first line without the values that are wanted, which are too many."""
+    return [f"the true answer: {lines[0].rpartition(': ')[2]}", *lines[1:]]
 
 
 def _guilty(examples: Examples, row: int) -> tuple[str, str]:

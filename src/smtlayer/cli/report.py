@@ -1,0 +1,52 @@
+"""This file holds `smtlayer report RUN...`: one web page on trained runs, which opens offline."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+from rich.console import Console
+
+from smtlayer.cli.complete import runs as run_folders
+from smtlayer.cli.later import Later
+
+if TYPE_CHECKING:
+    from smtlayer.reports import loaded, page
+else:
+    loaded, page = Later("smtlayer.reports.loaded"), Later("smtlayer.reports.page")
+
+
+def report(
+    runs: list[Path] = typer.Argument(
+        metavar="RUN...", autocompletion=run_folders,
+        help="Folders of runs, as `smtlayer train` writes them, or folders that hold some.",
+    ),
+    out: Path | None = typer.Option(
+        None, metavar="FILE", help="The page [default: report.html in the first folder]."
+    ),
+    data_dir: Path | None = typer.Option(
+        None, metavar="FOLDER", help="Data folder [default: $SMTLAYER_DATA]."
+    ),
+) -> None:  # fmt: skip
+    """Write one web page on trained runs, which opens offline.
+
+    Scores, the paper's beside them, curves, what the solver did, which symbols are taken for which,
+    rows that were repaired and rows that failed, each explained, and the configuration. Several
+    runs stand side by side.
+
+    Examples:
+
+        smtlayer report runs/mnist-addition-10/best
+        smtlayer report runs/mnist-addition-10 --out both.html
+    """
+    folders = list(dict.fromkeys(found for path in runs for found in loaded.find_runs(path)))
+    console = Console(stderr=True)
+    target = out or runs[0] / "report.html"
+    with console.status("") as status:
+        written = page.write_report(
+            folders, target, data_dir=data_dir,
+            on_run=lambda label: status.update(f"looking at {label}"),
+        )  # fmt: skip
+    size = written.stat().st_size / 1024
+    typer.echo(f"wrote {written} ({size:,.0f} KiB, {len(folders)} run{'s'[: len(folders) > 1]})")

@@ -1,0 +1,79 @@
+"""The page in a real browser that has no network."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from reports.made_runs import addition_runs
+from smtlayer.reports.page import write_report
+
+playwright = pytest.importorskip(
+    "playwright.sync_api", reason="needs the package playwright: pip install smtlayer[dev]"
+)
+_ARGUMENTS = (
+    "--no-sandbox", "--disable-gpu", "--disable-background-networking",
+    "--disable-component-update", "--disable-sync", "--no-first-run",
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with playwright.sync_playwright() as driver:
+        path = shutil.which("chromium") or shutil.which("google-chrome")
+        path = path or driver.chromium.executable_path
+        if not Path(path).exists():
+            pytest.skip("needs a Chromium: install one, or run `playwright install chromium`")
+        started = driver.chromium.launch(executable_path=path, args=list(_ARGUMENTS))
+        yield started
+        started.close()
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("pages")
+    runs = addition_runs()
+    return {
+        "one": write_report([runs["best"]], folder / "one.html"),
+        "two": write_report([runs["conventional"], runs["best"]], folder / "two.html"),
+    }
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("name", ["one", "two"])
+def test_the_page_opens_offline_without_complaints_and_fits(browser, pages, name, width, scheme):
+    context = browser.new_context(
+        viewport={"width": width, "height": 800}, color_scheme=scheme, offline=True
+    )
+    page, complaints, asked = context.new_page(), [], []
+    page.on("console", lambda message: complaints.append(message.text))
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(pages[name].as_uri())
+    page.locator("details").evaluate_all("parts => parts.forEach(part => { part.open = true; })")
+    wide, shown = page.evaluate("[document.documentElement.scrollWidth, window.innerWidth]")
+    images = page.locator("img").evaluate_all("all => all.map(image => image.naturalWidth)")
+    ground = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    context.close()
+    assert complaints == []
+    assert [url for url in asked if not url.startswith("data:")] == [pages[name].as_uri()]
+    assert wide <= shown
+    assert images
+    assert set(images) == {28}
+    dark = sum(int(part) for part in ground.strip("rgb()").split(",")) < 200
+    assert dark == (scheme == "dark")
+
+
+def test_links_lead_to_what_they_name(browser, pages):
+    page = browser.new_page(viewport={"width": 1280, "height": 800}, offline=True)
+    page.goto(pages["two"].as_uri())
+    links = page.locator("nav a")
+    assert links.count() == 6
+    for i in range(links.count()):
+        links.nth(i).click()
+        page.wait_for_function(  # or it raises
+            "(() => { const top = document.querySelector(location.hash).getBoundingClientRect().top;"
+            " return -5 < top && top < 800; })()"
+        )
+    page.close()
