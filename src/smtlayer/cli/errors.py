@@ -1,5 +1,6 @@
 """This file turns what goes wrong into one line for people and an exit code for machines."""
 
+import io
 import os
 import sys
 import traceback
@@ -45,6 +46,7 @@ MEANINGS = {
 
 def exit_code_of(call: Callable[[], object]) -> int:
     """Calls, says in one line on stderr what went wrong, and returns the exit code."""
+    _never_fail_to_print()
     try:
         ended = call()
         sys.stdout.flush()
@@ -57,6 +59,13 @@ def exit_code_of(call: Callable[[], object]) -> int:
     except Exception as error:
         return _told(error)
     return _code(ended)
+
+
+def _never_fail_to_print() -> None:
+    """A terminal that lacks a character gets a question mark in its place."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
 
 
 def wants_traces() -> bool:

@@ -1,0 +1,291 @@
+"""`smtlayer doctor` on this machine, and on ones that are not well."""
+
+import io
+import json
+import os
+import signal
+import subprocess
+import time
+import tomllib
+from functools import partial
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+from shell import COMMAND, smtlayer
+from typer.testing import CliRunner
+
+from smtlayer.cli import app, checks, selftest
+from smtlayer.cli.checks import EXTRAS, REQUIRED, Finding, Package
+
+doctor = import_module("smtlayer.cli.doctor")
+Check = doctor.Check
+PROJECT = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
+
+
+def fine(name="fine"):
+    return [Finding(name, "ok", "as it should be")]
+
+
+def fails():
+    raise RuntimeError("something\nis amiss")
+
+
+def crashes():
+    os.kill(os.getpid(), signal.SIGSEGV)
+
+
+def hangs():
+    time.sleep(600)
+
+
+def test_the_packages_are_those_of_the_project():
+    def parts(requirement):
+        name, _, since = requirement.partition(">=")
+        return name, since
+
+    needed = [parts(one) for one in PROJECT["dependencies"]]
+    assert sorted((p.pip, p.since) for p in REQUIRED) == sorted(needed)
+    for name, (packages, _) in EXTRAS.items():
+        wanted = [parts(one)[0] for one in PROJECT["optional-dependencies"][name]]
+        assert [one for one in wanted if not one.startswith("smtlayer[")] == list(packages)
+    assert set(PROJECT["optional-dependencies"]) == {*EXTRAS, "docs", "dev"}
+    assert PROJECT["requires-python"] == ">=" + ".".join(map(str, checks.PYTHON))
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory):
+    """What it says in a place without data."""
+    empty = tmp_path_factory.mktemp("data")
+    done = smtlayer("doctor", "--json", SMTLAYER_DATA=str(empty), OMP_NUM_THREADS="1")
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_it_works_here(told):
+    assert told["works"]
+    found = {finding["name"]: finding for finding in told["findings"]}
+    for name in ("Python", "smtlayer", "torch", "z3-solver", "python-sat", "numpy", "SAT solvers"):
+        assert found[name]["state"] == "ok", found[name]
+    assert found["torch"]["facts"]["version"] == import_module("torch").__version__
+    assert "glucose4" in found["SAT solvers"]["facts"]["solvers"]
+    assert found["CPU"]["facts"]["threads"] == 1
+    assert found["memory"]["facts"]["total"] > 1 << 30
+    assert found["theories"]["facts"]["folder"] == os.environ["SMTLAYER_CACHE"]
+    assert found["tasks"]["state"] == "ok"
+
+
+def test_every_backend_and_the_workers_are_put_to_the_test(told):
+    tests = [finding for finding in told["findings"] if finding["group"] == "Self-test"]
+    names = [finding["name"] for finding in tests if "cuda" not in finding["name"]]
+    assert names == ["Table", "Sat", "Z3", "Enumerate", "workers"]
+    for finding in tests:
+        assert finding["state"] == "ok", finding
+        assert finding["facts"]["forward"]
+        assert finding["facts"]["backward"]
+
+
+def test_each_gap_has_a_remedy(told):
+    gaps = [finding for finding in told["findings"] if finding["state"] == "gap"]
+    assert {finding["name"] for finding in gaps} >= {"mnist", "hasy", "sudoku"}
+    assert all(finding["remedy"] for finding in gaps)
+    mnist = next(finding for finding in gaps if finding["name"] == "mnist")
+    assert mnist["said"].startswith("missing. Without it: a sample of 5,000 digits")
+    assert mnist["remedy"] == "smtlayer data --download mnist"
+
+
+def test_a_crash_an_error_and_a_hang_are_findings_and_the_others_go_on():
+    asked = [Check("G", "one", fine), Check("G", "fails", fails), Check("G", "crashes", crashes),
+             Check("G", "hangs", hangs), Check("G", "last", partial(fine, "last"))]  # fmt: skip
+    start = time.monotonic()
+    found = {check.name: finding for check, finding in doctor.examine(asked, limit_s=8)}
+    assert time.monotonic() - start < 60
+    assert list(found) == ["one", "fails", "crashes", "hangs", "last"]
+    assert [finding.state for finding in found.values()] == ["ok", *["broken"] * 3, "ok"]
+    assert found["fails"].said == "RuntimeError: something is amiss"
+    assert found["crashes"].said == "the process crashed (SIGSEGV)"
+    assert found["hangs"].said == "no answer within 8 s"
+    assert all(found[name].remedy for name in ("fails", "crashes", "hangs"))
+
+
+def shown(monkeypatch, *findings, options=()):
+    """What is printed, and the exit code, where these are found."""
+    pairs = [(Check("Group", finding.name, fine), finding) for finding in findings]
+    monkeypatch.setattr(doctor, "examine", lambda asked: iter(pairs))
+    monkeypatch.setenv("COLUMNS", "60")
+    return CliRunner().invoke(app, ["doctor", *options])
+
+
+OK = Finding("torch", "ok", "2.13.0")
+OFF = Finding("ray", "off", "not installed, for Ray clusters", 'pip install "smtlayer[ray]"')
+GAP = Finding("mnist", "gap", "missing " * 10, "smtlayer data --download mnist")
+BROKEN = Finding("Table", "broken", "a xor b is wrong forward", "Report it.")
+
+
+def test_lines_have_a_mark_and_a_remedy_and_fit_the_terminal(monkeypatch):
+    answer = shown(monkeypatch, OK, OFF, GAP, BROKEN)
+    assert answer.exit_code == 4
+    assert answer.stdout.splitlines()[1:] == [
+        "Group",
+        " ✓  torch        2.13.0",
+        " ·  ray          not installed, for Ray clusters",
+        '                 > pip install "smtlayer[ray]"',
+        " !  mnist        missing missing missing missing missing",
+        "                 missing missing missing missing missing",
+        "                 > smtlayer data --download mnist",
+        " ✗  Table        a xor b is wrong forward",
+        "                 > Report it.",
+        "",
+        "Not all works: 1 of 4 findings are bad, with remedies above.",
+    ]
+
+
+def test_a_terminal_without_unicode_gets_plain_marks():
+    file = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
+    console = doctor.Console(file=file, width=80)
+    doctor._print(console, OK)
+    doctor._print(console, BROKEN)
+    file.seek(0)
+    assert [line[:9] for line in file.read().splitlines()[:2]] == ["ok  torch", " X  Table"]
+    assert smtlayer("doctor", "--help", PYTHONIOENCODING="ascii").returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("findings", "options", "code", "verdict"),
+    [
+        ([OK, OFF], ["--strict"], 0, "smtlayer works."),
+        ([OK, GAP], [], 0, "smtlayer works; a gap has its remedy above."),
+        ([OK, GAP, GAP], ["--strict"], 4, "smtlayer works; 2 gaps have their remedy above."),
+        ([OK, BROKEN], [], 4, "Not all works"),
+    ],
+)
+def test_the_exit_code_tells_what_is_broken_and_if_asked_the_gaps(
+    monkeypatch, findings, options, code, verdict
+):
+    answer = shown(monkeypatch, *findings, options=options)
+    assert answer.exit_code == code
+    assert answer.stdout.splitlines()[-1].startswith(verdict)
+    answer = shown(monkeypatch, *findings, options=[*options, "--json"])
+    assert answer.exit_code == code
+    told = json.loads(answer.stdout)
+    assert told["works"] == (BROKEN not in findings)
+    assert [one["state"] for one in told["findings"]] == [finding.state for finding in findings]
+
+
+def only(findings):
+    found = list(findings)
+    assert len(found) == 1
+    return found[0]
+
+
+def test_a_package_that_is_missing_old_or_damaged_is_told(monkeypatch, tmp_path):
+    missing = only(Package("no-such-package", "none", "1.0").check())
+    assert (missing.state, missing.said) == ("broken", "not installed")
+    assert missing.remedy == 'pip install "no-such-package>=1.0"'
+    old = only(Package("numpy", "numpy", "999.1").check())
+    assert old.state == "gap"
+    assert "older than 999.1" in old.said
+    damaged = only(Package("numpy", "no_such_module", "1.26").check())
+    assert damaged.state == "broken"
+    assert "ModuleNotFoundError" in damaged.said
+
+
+def test_versions_are_compared_by_their_numbers():
+    assert checks._numbers("2.13.0+cpu") > checks._numbers("2.11")
+    assert checks._numbers("1.9.dev2") > checks._numbers("1.8.dev13")
+
+
+def test_an_extra_that_is_not_there_is_named_with_what_it_is_for(monkeypatch):
+    monkeypatch.setattr(checks, "installed", lambda package: None)
+    found = {finding.name: finding for finding in checks.extras()}
+    assert set(found) == set(EXTRAS)
+    assert found["dask"].state == "off"
+    assert "rows answered by a Dask cluster: distributed" in found["dask"].said
+    assert found["dask"].remedy == 'pip install "smtlayer[dask]"'
+
+
+def test_threads_that_outnumber_the_cores_are_a_gap(monkeypatch):
+    monkeypatch.setattr("torch.get_num_threads", lambda: 64)
+    monkeypatch.setattr(checks, "_cores", lambda: 2)
+    crowded = only(checks.cpu())
+    assert (crowded.state, crowded.facts["cores"]) == ("gap", 2)
+    assert "export OMP_NUM_THREADS=2" in crowded.remedy
+
+
+def test_little_memory_is_a_gap(monkeypatch):
+    monkeypatch.setattr(checks, "_memory", lambda: (8 << 30, 1 << 30))
+    low = only(checks.memory())
+    assert (low.state, low.said) == ("gap", "8.0 GiB, 1.0 GiB free")
+    assert "smaller batches" in low.remedy
+
+
+@pytest.mark.parametrize(
+    ("driver", "built_for", "state", "said"),
+    [
+        (None, None, "off", "no NVIDIA GPU here: all runs on the CPU"),
+        ("/bin/nvidia-smi", None, "gap", "there is an NVIDIA driver, but torch 2.13.0+cpu was"),
+        ("/bin/nvidia-smi", "12.8", "gap", "torch was built for CUDA 12.8, but finds no GPU"),
+    ],
+)
+def test_a_gpu_that_cannot_be_used_is_a_gap(monkeypatch, driver, built_for, state, said):
+    monkeypatch.setattr("shutil.which", lambda name: driver)
+    monkeypatch.setattr(checks.Path, "exists", lambda path: False)
+    found = checks._no_cuda("2.13.0+cpu", built_for)
+    assert found.state == state
+    assert found.said.startswith(said)
+    assert bool(found.remedy) == (state == "gap")
+
+
+def test_damaged_data_are_told_from_missing_ones(monkeypatch, tmp_path):
+    (tmp_path / "glove").mkdir()
+    (tmp_path / "glove" / "glove.6B.100d.subset.txt").write_text("damaged")
+    (tmp_path / "mnist").mkdir()
+    (tmp_path / "mnist" / "t10k-labels-idx1-ubyte.gz").write_text("damaged")
+    monkeypatch.setenv("SMTLAYER_DATA", str(tmp_path))
+    found = {finding.name: finding for finding in checks.data()}
+    assert found["folder"].said == str(tmp_path)
+    assert found["glove"].said.startswith("damaged. Without it: random word vectors")
+    assert found["glove"].remedy.startswith("Put glove/glove.6B.100d.subset.txt there by hand")
+    assert "mnist-train-labels missing, mnist-test-images missing" in found["mnist"].said
+    assert "mnist-test-labels damaged" in found["mnist"].said
+
+
+def test_a_cache_that_is_off_or_cannot_be_written_is_told(monkeypatch, tmp_path):
+    monkeypatch.setenv("SMTLAYER_CACHE", "off")
+    assert only(checks.cache()).state == "off"
+    (tmp_path / "file").write_text("in the way")
+    monkeypatch.setenv("SMTLAYER_CACHE", str(tmp_path / "file" / "cache"))
+    refused = only(checks.cache())
+    assert refused.state == "gap"
+    assert "nothing can be written: not a directory" in refused.said
+    assert "export SMTLAYER_CACHE" in refused.remedy
+
+
+def test_wrong_answers_are_found_out(monkeypatch):
+    from helpers import GivesUp
+
+    bad = selftest._asked("GivesUp", GivesUp((1, -1)), "cpu")
+    assert (bad.state, bad.said) == ("broken", "a xor b is wrong forward and backward")
+    assert "report" in bad.remedy
+
+
+def test_ctrl_c_ends_it_and_leaves_no_process():
+    with subprocess.Popen([*COMMAND, "doctor"], stdout=subprocess.PIPE, text=True,
+                          start_new_session=True) as process:  # fmt: skip
+        first = [process.stdout.readline() for _ in range(3)]
+        assert "Python" in first[2]
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=60)
+    assert process.returncode == 130
+    deadline = time.monotonic() + 20
+    while group_lives(process.pid) and time.monotonic() < deadline:
+        time.sleep(0.2)
+    assert not group_lives(process.pid)
+
+
+def group_lives(number):
+    try:
+        os.killpg(number, 0)
+    except ProcessLookupError:
+        return False
+    return True
