@@ -13,20 +13,17 @@ them either: blamed inputs, broken constraints and wanted outputs are minimal to
 """
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import compress
 from typing import Any, final
 
-import numpy as np
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
 from smtlayer.nn.explanation import (
     Blame,
-    BlamedInput,
     Broken,
     Column,
     Explanation,
@@ -39,10 +36,10 @@ from smtlayer.nn.explanation import (
 )
 from smtlayer.nn.rules import ForwardRule, Weights, confidence
 from smtlayer.nn.runner_up import RunnersUp
-from smtlayer.solvers import Core, Solution, Solver, Status
+from smtlayer.nn.symbol_columns import blamed_of, symbols_of, values_of, wanted_of
+from smtlayer.solvers import Solver, Status
 from smtlayer.solvers.conflict import Conflicts
 from smtlayer.theory import Theory
-from smtlayer.theory.encodings import Encoding
 
 _RUNNER_UP: Mapping[Status, RunnerUpStatus] = {
     Status.SAT: "found",
@@ -60,16 +57,32 @@ class Options:
     runner_up: bool
     timeout_s: float
 
+    def __post_init__(self) -> None:
+        if not self.timeout_s > 0:
+            raise ValueError(f"SMTLayer.explain expects timeout_s above 0. Got {self.timeout_s!r}.")
 
-@dataclass(frozen=True, slots=True, eq=False)
+
+@dataclass(frozen=True, slots=True)
 class _Row:
-    """One row of a batch, as the network set it and as the solver left it."""
+    """One row of a batch in plain Python: as the network set it, and as the solver left it."""
 
-    logits: Tensor  # (n,)
-    signs: Tensor  # (n,) int8
-    weights: Tensor  # (n,) float64
-    wanted: Tensor  # (m,) int8
-    solution: Solution  # of one row
+    logits: list[float]
+    signs: list[int]
+    weights: list[float]
+    wanted: list[int]
+    status: int
+    inputs: list[int]
+    outputs: list[int]
+    cost: float
+    proved: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Core:
+    """What the solver says of a row: whether the reading allows it, and who is to blame."""
+
+    status: Status
+    inputs: list[bool]
 
 
 @final
@@ -79,7 +92,10 @@ class Explainer:
     def __init__(self, solver: Solver) -> None:
         self._solver = solver
         self._theory = solver.theory
+        self._inputs = symbols_of(self._theory._inputs)
+        self._outputs = symbols_of(self._theory._outputs)
         self._runners_up = RunnersUp(solver)
+        self._constraints: dict[int, Broken] = {}
 
     @cached_property
     def _conflicts(self) -> Conflicts:
@@ -101,136 +117,125 @@ class Explainer:
         weights = confidence(logits, signs, options.weights)
         found = options.inference(self._solver, signs, lambda: weights)
         amiss = (found.status != Status.SAT) | ((found.inputs != signs) & (signs != 0)).any(-1)
-        nothing = torch.zeros_like(wanted)
-        own = self._cores(signs, weights, nothing, amiss)
+        own = self._cores(signs, weights, torch.zeros_like(wanted), amiss)
         against = self._cores(signs, weights, wanted, wanted.any(-1))
-        rows = []
-        for i, cores in enumerate(zip(own, against, strict=True)):
-            row = _Row(logits[i], signs[i], weights[i], wanted[i], _at(found, i))
-            rows.append(self._explanation(options, row, *cores))
-        return Explanations(tuple(rows))
+        answer = (found.status, found.inputs, found.outputs, found.cost, found.proved)
+        plain = (part.tolist() for part in (logits, signs, weights, wanted, *answer))
+        rows = [_Row(*parts) for parts in zip(*plain, strict=True)]
+        asked = zip(rows, own, against, strict=True)
+        return Explanations(tuple(self._explanation(options, *parts) for parts in asked))
 
     def _cores(
         self, signs: Tensor, weights: Tensor, wanted: Tensor, rows: Tensor
-    ) -> list[Core | None]:
+    ) -> list[_Core | None]:
         """The core of each of these rows, None for the others."""
-        found: list[Core | None] = [None] * len(signs)
-        places = rows.nonzero().flatten()
-        if len(places):
-            answer = self._solver.core(signs[places], weights[places], wanted[places])
-            for i, place in enumerate(places.tolist()):
-                found[place] = Core(answer.status[i], answer.inputs[i])
+        found: list[_Core | None] = [None] * len(signs)
+        if rows.any():
+            answer = self._solver.core(signs[rows], weights[rows], wanted[rows])
+            cores = zip(answer.status.tolist(), answer.inputs.tolist(), strict=True)
+            for place, (status, inputs) in zip(
+                rows.nonzero().flatten().tolist(), cores, strict=True
+            ):
+                found[place] = _Core(Status(status), inputs)
         return found
 
     def _explanation(
-        self, options: Options, row: _Row, own: Core | None, against: Core | None
+        self, options: Options, row: _Row, own: _Core | None, against: _Core | None
     ) -> Explanation:
-        solution = row.solution
-        _, conflict = self._blame(row, own, torch.zeros_like(row.wanted), options.timeout_s)
+        _, conflict = self._blame(row, own, [0] * len(row.wanted), options.timeout_s)
         allows, blame = self._blame(row, against, row.wanted, options.timeout_s)
-        answered = solution.status == Status.SAT
-        overruled = self._overruled(row, solution.inputs) if answered else ()
+        answered = row.status == Status.SAT
+        overruled = self._overruled(row, row.inputs) if answered else ()
         rival: RunnerUp | None = None
         rivals: RunnerUpStatus = "not asked"
         if options.runner_up and answered:
             rival, rivals = self._runner_up(row, options.timeout_s)
         return Explanation(
-            status=_status(solution, overruled),
+            status=_status(row, overruled),
             read=self._read(row),
-            answer=self._answer(solution.outputs) if answered else None,
+            answer=values_of(self._outputs, row.outputs) if answered else None,
             overruled=overruled,
-            cost=float(solution.cost),
-            proved=bool(solution.proved),
+            cost=row.cost,
+            proved=row.proved,
             conflict=conflict,
             runner_up=rival,
-            wanted=self._wanted(row.wanted),
+            wanted=wanted_of(self._outputs, row.wanted) or None,
             blame=blame,
             runner_up_status=rivals,
             allows=allows,
         )
 
     def _read(self, row: _Row) -> tuple[SymbolRead, ...]:
-        doubt = torch.where(row.signs == 0, 0.0, -F.logsigmoid(row.logits.double().abs()))
-        logits, signs = row.logits.tolist(), row.signs.tolist()
         found = []
-        for encoding, place in _places(self._theory._inputs):
-            values = [None if sign == 0 else sign > 0 for sign in signs[place]]
-            columns = tuple(map(Column, encoding.labels, values, logits[place]))
-            certainty = math.exp(-float(doubt[place].sum()))
-            value = _value(encoding, row.signs[place])
-            found.append(SymbolRead(_name(encoding), value, certainty, columns))
+        for symbol in self._inputs:
+            signs, logits = row.signs[symbol.place], row.logits[symbol.place]
+            values = [None if sign == 0 else sign > 0 for sign in signs]
+            doubt = [math.log1p(math.exp(-abs(x))) for x, s in zip(logits, signs, strict=True) if s]
+            columns = tuple(map(Column, symbol.labels, values, logits))
+            certainty = math.exp(-math.fsum(doubt))
+            found.append(SymbolRead(symbol.name, symbol.value(row.signs), certainty, columns))
         return tuple(found)
 
-    def _overruled(self, row: _Row, inputs: Tensor) -> tuple[Overruled, ...]:
-        changed = (inputs != row.signs) & (row.signs != 0)
+    def _overruled(self, row: _Row, inputs: list[int]) -> tuple[Overruled, ...]:
+        turned = [int(s != 0 and s != x) for s, x in zip(row.signs, inputs, strict=True)]
         return tuple(
             Overruled(
-                _name(encoding),
-                _value(encoding, row.signs[place]),
-                _value(encoding, inputs[place]),
-                float(row.weights[place][changed[place]].sum()),
-                tuple(compress(encoding.labels, changed[place].tolist())),
+                symbol.name,
+                symbol.value(row.signs),
+                symbol.value(inputs),
+                math.fsum(compress(row.weights[symbol.place], turned[symbol.place])),
+                symbol.told(turned),
             )
-            for encoding, place in _places(self._theory._inputs)
-            if changed[place].any()
+            for symbol in self._inputs
+            if any(turned[symbol.place])
         )
-
-    def _answer(self, outputs: Tensor) -> dict[str, Any]:
-        places = _places(self._theory._outputs)
-        return {_name(encoding): _value(encoding, outputs[place]) for encoding, place in places}
-
-    def _wanted(self, wanted: Tensor) -> dict[str, Any] | None:
-        """The wanted values; of a symbol of which only some columns are wanted, those columns."""
-        found: dict[str, Any] = {}
-        for encoding, place in _places(self._theory._outputs):
-            value, signs = _value(encoding, wanted[place]), wanted[place].tolist()
-            if value is not None:
-                found[_name(encoding)] = value
-            else:
-                pairs = zip(encoding.labels, signs, strict=True)
-                found |= {label: sign > 0 for label, sign in pairs if sign}
-        return found or None
 
     def _blame(
-        self, row: _Row, core: Core | None, wanted: Tensor, timeout_s: float
+        self, row: _Row, core: _Core | None, wanted: list[int], timeout_s: float
     ) -> tuple[bool | None, Blame | None]:
         """Whether the reading allows what is wanted, None if not known; and if not, why."""
-        if core is None or core.status == Status.UNKNOWN:
+        if core is None or core.status is Status.UNKNOWN:
             return None, None
-        if core.status == Status.SAT:
+        if core.status is Status.SAT:
             return True, None
-        known = torch.where(core.inputs, row.signs, 0)
-        clash = self._conflicts.find(known.tolist(), wanted.tolist(), timeout_s)
-        goal, places = wanted, range(len(self._theory.formulas))
-        if clash.status is Status.UNSAT:
-            goal = torch.zeros_like(wanted)
-            at_fault = list(clash.outputs)
-            goal[at_fault] = wanted[at_fault]
+        known = [s if blamed else 0 for s, blamed in zip(row.signs, core.inputs, strict=True)]
+        clash = self._conflicts.find(known, wanted, timeout_s)
+        found = clash.status is Status.UNSAT
+        # Where nothing was found in time, everything is to blame: so the solver says.
+        places = clash.formulas if found else range(len(self._theory.formulas))
+        goal = [s if not found or i in clash.outputs else 0 for i, s in enumerate(wanted)]
         return False, Blame(
-            _blamed(self._theory._inputs, known, row.signs),
-            tuple(map(self._broken, clash.formulas if clash.status is Status.UNSAT else places)),
-            clash.status is Status.UNSAT and clash.minimal,
-            _blamed(self._theory._outputs, goal, wanted),
+            blamed_of(self._inputs, known, row.signs),
+            tuple(self._constraint(place) for place in places),
+            found and clash.minimal,
+            blamed_of(self._outputs, goal, wanted),
         )
 
-    def _broken(self, place: int) -> Broken:
+    def _constraint(self, place: int) -> Broken:
+        if place not in self._constraints:
+            self._constraints[place] = self._described(place)
+        return self._constraints[place]
+
+    def _described(self, place: int) -> Broken:
         given = len(self._theory.constraints)
         if place < given:
             text = " ".join(str(self._theory.constraints[place]).split())
             return Broken(place, self._theory.constraint_names[place], text)
-        both = (*self._theory._inputs, *self._theory._outputs)
-        encoding = [e for e in both if e.domain is not None][place - given]
-        name = _name(encoding)
-        values = ", ".join(label.removeprefix(f"{name}=") for label in encoding.labels)
-        return Broken(None, None, f"{name} is one of {values}")
+        both = (*self._inputs, *self._outputs)
+        symbol = [s for s in both if s.encoding.domain is not None][place - given]
+        values = ", ".join(label.removeprefix(f"{symbol.name}=") for label in symbol.labels)
+        return Broken(None, None, f"{symbol.name} is one of {values}")
 
     def _runner_up(self, row: _Row, timeout_s: float) -> tuple[RunnerUp | None, RunnerUpStatus]:
-        found = self._runners_up.find(row.signs, row.weights, row.solution.outputs, timeout_s)
-        rival = None
-        if found.status is Status.SAT:
-            overruled = self._overruled(row, found.inputs)
-            rival = RunnerUp(self._answer(found.outputs), overruled, found.cost, found.proved)
-        return rival, _RUNNER_UP[found.status]
+        signs = torch.tensor(row.signs, dtype=torch.int8)
+        weights = torch.tensor(row.weights, dtype=torch.float64)
+        outputs = torch.tensor(row.outputs, dtype=torch.int8)
+        found = self._runners_up.find(signs, weights, outputs, timeout_s)
+        if found.status is not Status.SAT:
+            return None, _RUNNER_UP[found.status]
+        overruled = self._overruled(row, found.inputs.tolist())
+        answer = values_of(self._outputs, found.outputs.tolist())
+        return RunnerUp(answer, overruled, found.cost, found.proved), "found"
 
 
 def wanted_signs(
@@ -264,49 +269,9 @@ def wanted_signs(
     return signs.to(torch.int8)
 
 
-def _at(solution: Solution, i: int) -> Solution:
-    parts = (solution.status, solution.inputs, solution.outputs, solution.cost, solution.proved)
-    return Solution(*(part[i] for part in parts))
-
-
-def _status(solution: Solution, overruled: Sequence[Overruled]) -> ExplanationStatus:
-    if solution.status == Status.UNKNOWN:
+def _status(row: _Row, overruled: Sequence[Overruled]) -> ExplanationStatus:
+    if row.status == Status.UNKNOWN:
         return "unknown"
-    if solution.status == Status.UNSAT:
+    if row.status == Status.UNSAT:
         return "contradicts"
     return "repaired" if overruled else "fits"
-
-
-def _blamed(encodings: Sequence[Encoding], part: Tensor, whole: Tensor) -> tuple[BlamedInput, ...]:
-    """The symbols of which a part of the columns is blamed, with the value of them all."""
-    return tuple(
-        BlamedInput(
-            _name(encoding),
-            _value(encoding, whole[place]),
-            tuple(compress(encoding.labels, part[place].tolist())),
-        )
-        for encoding, place in _places(encodings)
-        if part[place].any()
-    )
-
-
-def _places(encodings: Sequence[Encoding]) -> Iterator[tuple[Encoding, slice]]:
-    """Each symbol with the place of its columns."""
-    start = 0
-    for encoding in encodings:
-        stop = start + len(encoding.columns)
-        yield encoding, slice(start, stop)
-        start = stop
-
-
-def _value(encoding: Encoding, signs: Tensor) -> Any:
-    """The value that the columns of a symbol stand for, None if they stand for none."""
-    columns = signs.cpu().numpy()
-    if not encoding.reads(columns):
-        return None
-    value = encoding.decode(columns)[()]
-    return value.item() if isinstance(value, np.generic) else value
-
-
-def _name(encoding: Encoding) -> str:
-    return str(encoding.symbol.decl().name())

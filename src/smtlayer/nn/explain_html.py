@@ -23,9 +23,8 @@ def explanation_html(row: Explanation, title: str = "") -> str:
         for heading, told in statements(row)
     )
     return (
-        f'<div style="{_BOX.format(_COLOUR[row.status])}"><div><b>{escape(title)}</b>'
-        f"{escape(verdict(row))}</div>"
-        f'<table style="border-collapse:collapse;border:none;margin:2px 0">{lines}</table></div>'
+        f'<div style="{_BOX.format(_COLOUR[row.status])}"><b>{escape(title + verdict(row))}</b>'
+        f'<table style="{_TABLE}">{lines}</table></div>'
     )
 
 

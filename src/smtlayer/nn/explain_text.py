@@ -137,9 +137,9 @@ def _blame_lines(blame: Blame, row: Explanation) -> list[str]:
         alone = sum(len(part.columns) for part in (*blame.inputs, *blame.wanted)) == 1
         return [f"{who} cannot be" if alone else f"{who} exclude each other", *doubt]
     verb = "breaks" if single else "together break"
-    labels = [broken.label for broken in blame.constraints]
+    labels = [f'"{part.name}"' if part.name else part.label for part in blame.constraints]
     if len(labels) == 1:
-        return [f"{who} {verb}: {labels[0]}", *doubt]
+        return [f"{who} {verb} {labels[0]}", *doubt]
     lines = [f"- {label}" for label in labels[:_CONSTRAINTS]]
     if len(labels) > _CONSTRAINTS:
         lines.append(f"- and {_count(len(labels) - _CONSTRAINTS, 'more constraint')}")

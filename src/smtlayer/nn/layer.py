@@ -221,7 +221,8 @@ class SMTLayer(nn.Module):
         options = Options(self._inference, weights, runner_up, timeout_s)
         if self._explainer is None:
             self._explainer = Explainer(self.solver)
-        return self._explainer.explain(options, flat, to_signs(flat, mask), goal)
+        with torch.autocast(logits.device.type, enabled=False):
+            return self._explainer.explain(options, flat, to_signs(flat, mask), goal)
 
     def extra_repr(self) -> str:
         """Theory, backend and rules, for `print(layer)`."""
