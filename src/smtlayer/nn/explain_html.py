@@ -9,10 +9,9 @@ from smtlayer.nn.explanation import Explanation
 # Colours that can be read on white and on black; the text keeps the notebook's own.
 _COLOUR = {"fits": "#2e9e5b", "repaired": "#d08700", "contradicts": "#d64545", "unknown": "#8a8f98"}
 _BOX = "border-left:4px solid {};padding:2px 0 2px 12px;margin:6px 0;line-height:1.45"
-_HEADING = (
-    "vertical-align:top;text-align:left;opacity:.65;padding:1px 14px 1px 0;font-weight:normal"
-)
-_CELL = "vertical-align:top;text-align:left;padding:1px 0"
+_TABLE = "border-collapse:collapse;border:none;margin:2px 0;font:inherit;color:inherit"
+_CELL = "vertical-align:top;text-align:left;padding:1px 14px 1px 0;font-weight:normal;border:none"
+_HEADING = f"{_CELL};opacity:.65;white-space:nowrap"
 
 
 def explanation_html(row: Explanation, title: str = "") -> str:
