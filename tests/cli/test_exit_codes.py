@@ -1,0 +1,224 @@
+"""Exit codes mean something; errors are one line with a remedy; --debug shows the trace."""
+
+import errno
+import re
+import shlex
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+import typer
+from shell import COMMAND, python, smtlayer
+
+import smtlayer as smtlayer_package
+from smtlayer.cli import app
+from smtlayer.cli.errors import MEANINGS, ExitCode, exit_code_of
+from smtlayer.errors import (
+    ConfigError,
+    MissingDataError,
+    MissingPackageError,
+    SolverUnknownError,
+    TheoryError,
+)
+from smtlayer.nn import parse_rule
+
+SOURCE = Path(smtlayer_package.__file__).parent
+PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "command-line.md"
+BUG = """
+import sys
+import smtlayer.solvers.store as store
+from smtlayer.__main__ import main
+def broken():
+    raise KeyError("what\\nnobody foresaw")
+store.default_store = broken
+sys.argv = ["smtlayer", *{words!r}]
+main()
+"""
+
+
+def raising(error):
+    def call():
+        raise error
+
+    return call
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (ConfigError("an option"), ExitCode.USAGE),
+        (MissingDataError("no data"), ExitCode.MISSING),
+        (MissingPackageError("no package"), ExitCode.MISSING),
+        (TheoryError("no theory"), ExitCode.FAILED),
+        (SolverUnknownError("gave up"), ExitCode.FAILED),
+    ],
+)
+def test_errors_of_the_library_have_codes_by_their_kind(error, code, capsys):
+    assert exit_code_of(raising(error)) == code
+    assert capsys.readouterr().err == f"smtlayer: {error}\n"
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "said"),
+    [
+        (OSError(errno.ENOSPC, "No space left on device", "/full/disk"), ExitCode.FAILED,
+         "The system refused /full/disk: no space left on device. Check the path"),
+        (MemoryError(), ExitCode.FAILED,
+         "There is too little memory (MemoryError). Smaller batches need less: --set train.batch"),
+        (ZeroDivisionError("division by zero"), ExitCode.BUG,
+         "ZeroDivisionError: division by zero. This is a bug in smtlayer. Run again with --debug"),
+        (typer.BadParameter("7 is odd"), ExitCode.USAGE, "Invalid value: 7 is odd. See: smtlayer"),
+    ],
+)  # fmt: skip
+def test_other_errors_are_one_line_with_a_remedy(error, code, said, capsys, monkeypatch):
+    monkeypatch.delenv("SMTLAYER_DEBUG", raising=False)
+    assert exit_code_of(raising(error)) == code
+    shown = capsys.readouterr().err
+    assert shown.startswith(f"smtlayer: {said}")
+    assert shown.count("\n") == 1
+
+
+def test_what_was_given_wrong_is_told_from_a_bug(capsys):
+    assert exit_code_of(lambda: parse_rule("nonsense")) == ExitCode.USAGE
+    assert "expected core, maxsmt" in capsys.readouterr().err
+    assert exit_code_of(lambda: int("nonsense")) == ExitCode.BUG
+
+
+def test_what_ends_without_an_error_keeps_its_code(capsys):
+    assert exit_code_of(lambda: None) == 0
+    assert exit_code_of(lambda: 4) == 4
+    assert exit_code_of(raising(SystemExit(None))) == 0
+    assert exit_code_of(raising(SystemExit(3))) == 3
+    assert exit_code_of(raising(SystemExit("a message"))) == 1
+    assert capsys.readouterr().err == "a message\n"
+    assert exit_code_of(raising(KeyboardInterrupt())) == 130
+    assert exit_code_of(raising(typer.Abort())) == 130
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["trian"], "No such command 'trian'. Did you mean 'train'? See: smtlayer --help"),
+        (["--nonsense"], "No such option: --nonsense"),
+        (["train", "--epochs", "0"], "Invalid value for '--epochs'"),
+        (["bench", "nonsense"], "Invalid value for 'PART': 'nonsense' is not one of 'layer'"),
+        (["lab"], "Missing argument 'THEORY'. See: smtlayer lab --help"),
+        (["reproduce"], "Missing command. See: smtlayer reproduce --help"),
+        (["train", "--debug"], "No such option: --debug. It comes before the command"),
+        (["reproduce", "table1", "--seeds", "x"], "--seeds expects numbers or ranges"),
+    ],
+)
+def test_wrong_usage_is_one_line_and_code_two(words, said):
+    done = smtlayer(*words)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"smtlayer: {said}")
+    assert done.stderr.count("\n") == 1
+
+
+def test_what_is_missing_is_one_line_and_code_three(tmp_path):
+    done = smtlayer("evaluate", tmp_path / "nowhere")
+    assert (done.returncode, done.stdout) == (3, "")
+    assert done.stderr.startswith(f"smtlayer: There is no folder {tmp_path}/nowhere. A run is")
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("package", ["typer", "rich"])
+def test_a_package_that_is_missing_is_named_with_its_extra(package, tmp_path):
+    (tmp_path / f"{package}.py").write_text(f"raise ImportError('none', name='{package}')")
+    done = smtlayer("--help", PYTHONPATH=str(tmp_path))
+    assert done.returncode == 3
+    assert done.stderr == (
+        f"smtlayer: The command line needs the {package} package. "
+        'Install it with: pip install "smtlayer[tasks]"\n'
+    )
+
+
+def test_plots_without_matplotlib_name_its_extra(tmp_path):
+    (tmp_path / "matplotlib.py").write_text("raise ImportError('none', name='matplotlib')")
+    plot = ("--plot", tmp_path / "plot.png")
+    done = smtlayer("lab", "mnist-addition-10", "--seeds", "1", "--steps", "1", *plot,
+                    PYTHONPATH=str(tmp_path))  # fmt: skip
+    assert done.returncode == 3
+    assert "smtlayer: " in done.stderr
+    assert "pip install smtlayer[tasks]" in done.stderr.replace("'", "").replace('"', "")
+
+
+def test_a_theory_that_cannot_be_read_is_code_one(tmp_path):
+    (tmp_path / "bad.smt2").write_text("(assert (oops")
+    done = smtlayer("lab", tmp_path / "bad.smt2", "--inputs", "a", "--outputs", "b")
+    assert done.returncode == 1
+    assert re.fullmatch(r"smtlayer: Theory.from_smtlib: .* at line \d.*\n", done.stderr)
+
+
+def test_a_bug_is_one_line_and_code_seventy_and_debug_shows_the_trace():
+    done = python(BUG.format(words=("cache",)))
+    assert done.returncode == 70
+    assert done.stderr == (
+        r"smtlayer: KeyError: 'what\nnobody foresaw'. This is a bug in smtlayer. Run again with "
+        "--debug and report what it shows.\n"
+    )
+    for done in (
+        python(BUG.format(words=("--debug", "cache"))),
+        python(BUG.format(words=("cache",)), SMTLAYER_DEBUG="1"),
+    ):
+        assert done.returncode == 70
+        assert done.stderr.startswith("Traceback (most recent call last):\n")
+        assert "in broken\n" in done.stderr
+        assert done.stderr.splitlines()[-1].endswith("The trace is above: report what it shows.")
+
+
+def test_debug_shows_where_an_error_of_the_library_comes_from(tmp_path):
+    done = smtlayer("--debug", "evaluate", tmp_path / "nowhere")
+    assert done.returncode == 3
+    assert done.stderr.startswith("Traceback")
+    assert done.stderr.splitlines()[-1].startswith("smtlayer: There is no folder")
+
+
+@pytest.mark.parametrize("words", [["--help"], ["cache"], ["--version"]])
+def test_a_reader_that_goes_away_is_no_error(words):
+    command = [*COMMAND, *words]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        process.stdout.close()
+        assert process.stderr.read() == b""
+        assert process.wait(60) == 141
+
+
+def test_ctrl_c_ends_without_a_trace(tmp_path):
+    command = [*COMMAND, "lab", "mnist-addition-10", "--steps", "100000"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        time.sleep(5)
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "Traceback" not in said
+
+
+def test_the_page_tells_every_code():
+    told = dict(re.findall(r"^\| (\d+) \| ([^|]*) \|", PAGE.read_text(), re.M))
+    assert told == {str(int(code)): meaning for code, meaning in MEANINGS.items()}
+    assert set(MEANINGS) == set(ExitCode)
+
+
+def test_the_commands_of_the_page_can_be_given():
+    blocks = "".join(re.findall(r"```console\n(.*?)```", PAGE.read_text(), re.DOTALL))
+    lines = [shlex.split(line, comments=True)[1:] for line in blocks.splitlines()]
+    assert len(lines) >= 8
+    for words in lines:
+        words = [word for word in words if word != "--debug"]
+        if words[0] != "--install-completion":
+            typer.main.get_command(app).commands[words[0]].make_context("smtlayer", words[1:])
+
+
+def test_the_page_tells_every_variable_that_is_read():
+    source = "".join(path.read_text() for path in SOURCE.rglob("*.py"))
+    read = set(re.findall(r"environ(?:\.get\(|\[)\"(SMTLAYER_\w+)\"", source))
+    assert len(read) >= 5
+    told = set(re.findall(r"^\| `(SMTLAYER_\w+)` \|", PAGE.read_text(), re.M))
+    assert told == read
+
+
+def test_every_link_of_the_page_leads_somewhere():
+    for link in re.findall(r"\]\(([^)#]+)", PAGE.read_text()):
+        assert (PAGE.parent / link).exists(), link
