@@ -252,13 +252,16 @@ def wanted_signs(
             f"symbol name. Got {type(wanted).__name__}."
         )
     shape = (*logits.shape[:-1], theory.n_outputs)
+    refusal = ValueError(
+        f"SMTLayer.explain expects wanted of shape {shape}, one column per theory output. "
+        f"Got {tuple(wanted.shape)}."
+    )
+    if wanted.shape[-1:] != shape[-1:]:
+        raise refusal
     try:
         given = wanted.detach().to(logits.device).expand(shape).reshape(-1, theory.n_outputs)
     except RuntimeError as error:
-        raise ValueError(
-            f"SMTLayer.explain expects wanted of shape {shape}, one column per theory output. "
-            f"Got {tuple(wanted.shape)}."
-        ) from error
+        raise refusal from error
     signs = torch.where(given, 1, -1) if given.dtype == torch.bool else given
     odd = (signs != 0) & (signs.abs() != 1)
     if odd.any():

@@ -110,7 +110,7 @@ class Blame:
     wanted: tuple[BlamedInput, ...] = ()  # the wanted outputs that take part, minimal as well
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Explanation:
     """What the network said in one row, and what the solver made of it; see `SMTLayer.explain`."""
 
@@ -141,6 +141,9 @@ class Explanation:
         plain = _plain(self)
         assert isinstance(plain, dict)
         return {"fits": self.fits} | plain
+
+    def __repr__(self) -> str:
+        return str(self)
 
     def __str__(self) -> str:
         from smtlayer.nn.explain_text import explanation_text
