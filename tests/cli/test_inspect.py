@@ -1,8 +1,12 @@
 import json
+import re
+import shlex
 import shutil
+from pathlib import Path
 
 import pytest
 import torch
+import typer
 from typer.testing import CliRunner
 
 from reports.made_runs import addition_runs, taught_run
@@ -10,6 +14,7 @@ from smtlayer.cli import app
 from smtlayer.cli.errors import ExitCode, exit_code_of
 from smtlayer.reports.loaded import RunFolder
 
+HOW_TO = Path(__file__).parents[2] / "docs" / "how-to" / "inspect.md"
 run = CliRunner().invoke
 
 
@@ -140,3 +145,11 @@ def test_a_folder_without_a_run_or_a_model_is_refused(capsys, folder, tmp_path):
     code, told = refused(capsys, addition_runs()["best"].parent)
     assert code == ExitCode.MISSING
     assert "Name one of them" in told
+
+
+def test_the_commands_of_the_how_to_can_be_given():
+    lines = re.findall(r"^smtlayer ((?:inspect|report) .*)$", HOW_TO.read_text(), re.MULTILINE)
+    assert len(lines) >= 8
+    for line in lines:
+        name, *words = shlex.split(line)
+        typer.main.get_command(app).commands[name].make_context(name, words)

@@ -140,6 +140,15 @@ def test_several_runs_stand_side_by_side(tmp_path):
         assert any(f"{label}: " in drawn["aria-label"] for drawn in page.all("svg"))
 
 
+def test_runs_with_other_options_have_no_mean(copied, tmp_path):
+    config = copied / "config.toml"
+    config.write_text(config.read_text().replace("seed = 0", "seed = 1").replace("0.001", "0.002"))
+    page = page_of(addition_runs()["best"], copied, tmp_path=tmp_path)
+    assert "mean ± sd" not in page.text
+    assert "train.lr 0.001 0.002" in page.text
+    assert "ours: SMTLayer, best, seed 1" in page.text
+
+
 def test_runs_of_other_rows_and_an_unfinished_one_stand_side_by_side(copied, tmp_path):
     (copied / "record.json").unlink()
     mine = small_run(tmp_path / "mine", row="my-row")

@@ -73,7 +73,7 @@ def test_links_lead_to_what_they_name(browser, pages):
     for i in range(links.count()):
         links.nth(i).click()
         page.wait_for_function(  # or it raises
-            "(() => { const top = document.querySelector(location.hash).getBoundingClientRect().top;"
-            " return -5 < top && top < 800; })()"
+            "() => { const place = document.querySelector(location.hash);"
+            " const top = place.getBoundingClientRect().top; return -5 < top && top < 800; }"
         )
     page.close()

@@ -1,5 +1,6 @@
 """This file makes the parts of a report that are tables and numbers."""
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from statistics import fmean, stdev
@@ -71,7 +72,7 @@ def comparison(runs: Sequence[Looked]) -> Html:
     heads = ["run", *_SHORT.values(), "s per epoch", "in the solver"]
     lines = [tag("tr", *map(_th, heads[:1]), *map(_th, heads[1:]))]
     body = []
-    for group in _groups(runs).values():
+    for group in _groups(runs):
         body += [_line(run) for run in group]
         if len([run for run in group if run.folder.record]) > 1:
             body.append(_mean(group))
@@ -83,12 +84,13 @@ def _th(text: str) -> Html:
     return tag("th", text, scope="col")
 
 
-def _groups(runs: Sequence[Looked]) -> dict[tuple[str, str], list[Looked]]:
-    groups: dict[tuple[str, str], list[Looked]] = {}
+def _groups(runs: Sequence[Looked]) -> list[list[Looked]]:
+    """Runs that differ in nothing but their seed."""
+    groups: dict[str, list[Looked]] = {}
     for run in runs:
-        config = run.folder.config
-        groups.setdefault((config.row, config.method), []).append(run)
-    return groups
+        same = {name: value for name, value in run.folder.told.items() if name != "seed"}
+        groups.setdefault(json.dumps(same, sort_keys=True, default=str), []).append(run)
+    return list(groups.values())
 
 
 def _line(run: Looked) -> Html:
@@ -125,7 +127,10 @@ def against_paper(runs: Sequence[Looked]) -> Html:
             [tag("h3", ROWS[row].title)] if len({r.folder.config.row for r in runs}) > 1 else []
         )
         parts += [_paper_table(row, mine), *_cautions(mine)]
-    told = f"† Quoted from the paper, {RESULTS_TABLE}: means of five seeds, on an {DEVICE}."
+    told = (
+        f"† Quoted from the paper, {RESULTS_TABLE}: means of five seeds, on an {DEVICE}. Of "
+        "seconds, only ratios on one machine can be compared."
+    )
     return join(*parts, tag("p", told, class_="note"))
 
 
@@ -136,12 +141,15 @@ def _paper_table(row: str, runs: Sequence[Looked]) -> Html:
                     f"{quoted[name].seconds:.3g}", ours=False)
         for name in TITLES if name in quoted
     ]  # fmt: skip
-    for (_, method), group in _groups(runs).items():
+    groups = _groups(runs)
+    methods = [group[0].folder.config.method for group in groups]
+    for method, group in zip(methods, groups, strict=True):
         records = [run.folder.record for run in group if run.folder.record is not None]
         if records:
             scores = [record.scores["accuracy"] for record in records]
             seconds = fmean(record.epoch_seconds for record in records)
-            kind = "conventional" if group[0].folder.config.layer is None else f"SMTLayer, {method}"
+            name = method if methods.count(method) == 1 else group[0].label
+            kind = name if group[0].folder.config.layer is None else f"SMTLayer, {name}"
             seeds = f", {len(scores)} seeds" if len(scores) > 1 else ""
             lines.append(_paper_line(f"ours: {kind}{seeds}", 100 * fmean(scores),
                                      spread(scores, ""), f"{seconds:.3g}", ours=True))  # fmt: skip
