@@ -174,7 +174,8 @@ def test_a_forked_process_lists_for_itself():
     context = multiprocessing.get_context("fork")
     queue = context.Queue()
     child = context.Process(target=in_child, args=(solver, other, queue))
-    child.start()
+    with solver._lock:  # as another thread may hold it at the time
+        child.start()
     status, cost = queue.get(timeout=30)
     child.join(30)
     assert child.exitcode == 0

@@ -9,6 +9,7 @@ from torch import nn
 
 from smtlayer.errors import ConfigError
 from smtlayer.training import Trainer
+from smtlayer.training.trainer import make_stepper
 
 LESSONS = {"pretrain": {"kind": "teacher", "epochs": 1, "batch_size": 16, "optimizer": "adam",
                         "lr": 0.02}}  # fmt: skip
@@ -71,6 +72,19 @@ def test_a_teacher_trains_first_then_the_network_by_it_then_with_the_layer(schoo
     assert school.made["pupil"].network is model.network
     after = [p.detach() for p in school.made["teacher"].parameters()]
     assert all(map(torch.equal, school.made["before"], after))
+
+
+def test_scouts_have_a_rate_and_an_epoch_of_their_own(school, config, monkeypatch):
+    seen = []
+
+    def noting(module, options, steps, device):
+        seen.append((type(module).__name__, options.epochs, options.lr))
+        return make_stepper(module, options, steps, device)
+
+    monkeypatch.setattr("smtlayer.training.trainer.make_stepper", noting)
+    lessons = LESSONS["pretrain"] | {"epochs": 3, "scout_lr": 0.5}
+    Trainer(school, config(pretrain=lessons)).run()
+    assert seen == [("Scout", 1, 0.5), ("Model", 3, 0.02), ("Imitate", 3, 0.02), ("Model", 2, 0.02)]
 
 
 class Stop:
