@@ -7,7 +7,7 @@ PIP    := $(BIN)/python -m pip install -qq --disable-pip-version-check
 # Exactly this version: a CPU build of it is quick to fetch, a range may bring gigabytes for GPUs.
 TORCH  ?= torch==2.13.0
 
-.PHONY: demo test slow lint types bench clean
+.PHONY: demo test slow lint types bench docs docs-serve docs-refresh clean
 
 demo: $(STAMP)
 	$(BIN)/smtlayer train mnist-addition --data sample --out runs/demo
@@ -28,6 +28,16 @@ types: $(STAMP)
 bench: $(STAMP)
 	$(BIN)/smtlayer bench
 
+docs: $(STAMP)  # into site/
+	$(BIN)/mkdocs build --strict
+
+docs-serve: $(STAMP)
+	$(BIN)/mkdocs serve
+
+docs-refresh: $(STAMP)  # after a change: what pages, notebooks and the picture show
+	OMP_NUM_THREADS=1 $(BIN)/python docs/refresh.py
+	OMP_NUM_THREADS=1 $(BIN)/python docs/img/draw_start.py > /dev/null
+
 $(STAMP): pyproject.toml Makefile
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "Installing into $(VENV), which takes a minute or two the first time"
@@ -36,4 +46,4 @@ $(STAMP): pyproject.toml Makefile
 	@touch $(STAMP)
 
 clean:
-	rm -rf $(VENV) runs dist .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) runs dist site .pytest_cache .mypy_cache .ruff_cache

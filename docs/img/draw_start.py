@@ -21,7 +21,7 @@ LIGHT = {"ink": "#1e293b", "quiet": "#64748b", "true": "#2563eb", "false": "#cbd
          "off": "#334155", "over": "#d97706", "line": "#cbd5e1", "well": "#f1f5f9"}  # fmt: skip
 DARK = {"ink": "#e2e8f0", "quiet": "#94a3b8", "true": "#60a5fa", "false": "#475569",
         "off": "#e2e8f0", "over": "#fbbf24", "line": "#475569", "well": "#1e293b"}  # fmt: skip
-WIDTH, TOP, ROW = 548, 40, 122
+WIDTH, TOP, ROW = 566, 40, 122
 Colours = dict[str, str]
 
 
@@ -80,16 +80,16 @@ def row_of(y: float, images: torch.Tensor, row: Explanation, colours: Colours) -
     parts = [picture(4 + 92 * i, y, image, 86) for i, image in enumerate(images)]
     parts += [symbol(204 + 146 * i, y + 4, r, row, colours) for i, r in enumerate(row.read)]
     middle = 'text-anchor="middle" font-weight="700"'
-    parts.append(text(514, y + 46, str(row.answer["total"]), 46, colours["ink"], middle))
+    parts.append(text(522, y + 46, str(row.answer["total"]), 46, colours["ink"], middle))
     note = "fits" if row.fits else "repaired"
     fill = colours["quiet" if row.fits else "over"]
-    parts.append(text(514, y + 72, note, 16, fill, 'text-anchor="middle"'))
+    parts.append(text(522, y + 72, note, 16, fill, 'text-anchor="middle"'))
     return "".join(parts)
 
 
 def draw(rows: list[tuple[torch.Tensor, Explanation]], colours: Colours) -> str:
     height = TOP + ROW * len(rows) + 52
-    heads = [(4, "images"), (204, "bits that the network reads"), (490, "solver")]
+    heads = [(4, "images"), (204, "bits that the network reads"), (498, "solver")]
     parts = [text(x, 22, words, 16, colours["quiet"]) for x, words in heads]
     parts += [row_of(TOP + ROW * i, *row, colours) for i, row in enumerate(rows)]
     bottom = height - 50
@@ -106,10 +106,11 @@ def draw(rows: list[tuple[torch.Tensor, Explanation]], colours: Colours) -> str:
 
 def main() -> None:
     names = trained()
-    telling = names["values"].prod(-1) * names["values"].diff().squeeze(-1) != 0  # no 0, no twins
-    plain = int((names["good"] & ~names["repaired"] & telling).nonzero()[0])
+    values, logits = names["values"], names["logits"]
+    telling = (values.prod(-1) * values.diff().squeeze(-1) != 0) & (logits.abs().amin(-1) > 2)
+    plain = int((names["good"] & ~names["repaired"] & telling).nonzero()[0])  # no 0, no twins
     chosen = [plain, names["mended"]]
-    explained = names["layer"].explain(names["logits"][chosen])
+    explained = names["layer"].explain(logits[chosen])
     rows = [(names["images"][i], e) for i, e in zip(chosen, explained, strict=True)]
     for name, colours in (("light", LIGHT), ("dark", DARK)):
         (HERE / f"start-{name}.svg").write_text(draw(rows, colours), encoding="utf-8")

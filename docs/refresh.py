@@ -1,0 +1,112 @@
+"""Runs the code of the pages and notebooks again, and writes down what it prints.
+
+python docs/refresh.py            # all
+python docs/refresh.py 1-xor faq  # those whose name contains one of these
+
+A block of Python in a page may be followed by a block of text: what it prints. Pages that other
+tests run (see tests/docs/test_doc_code.py) are left alone.
+"""
+
+import contextlib
+import io
+import re
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import nbformat
+from nbclient import NotebookClient
+
+DOCS = Path(__file__).parent
+BLOCK = re.compile(r"```python\n(.*?)```(?:(\n\n```text\n)(.*?)```)?", re.DOTALL)
+# Pages whose code needs more than to be run from top to bottom, and the test that runs it.
+ELSEWHERE = {
+    "explain/what-makes-it-train.md": "tests/test_text.py",
+    "how-to/train.md": "tests/test_text.py",
+    "how-to/workers.md": "tests/solvers/test_workers_page.py",
+    "how-to/distributed.md": "tests/nn/test_ddp.py",
+    "how-to/lightning.md": "tests/training/test_lightning.py",
+}
+
+
+def pages() -> dict[str, Path]:
+    """The pages that are run here, by name."""
+    found = {path.relative_to(DOCS).as_posix(): path for path in sorted(DOCS.rglob("*.md"))}
+    return {
+        name: path
+        for name, path in found.items()
+        if name not in ELSEWHERE and "```python\n" in path.read_text(encoding="utf-8")
+    }
+
+
+def notebooks() -> dict[str, Path]:
+    """The notebooks of the tutorial, by name."""
+    return {path.stem: path for path in sorted((DOCS / "tutorial").glob("*.ipynb"))}
+
+
+def printed_by(text: str, name: str) -> list[str]:
+    """What each block of a page prints, run one after the other."""
+    names: dict[str, Any] = {"__name__": name}
+    found = []
+    for code, *_ in BLOCK.findall(text):
+        out = io.StringIO()
+        with contextlib.redirect_stdout(out):
+            exec(code, names)
+        found.append(out.getvalue())
+    return found
+
+
+def refreshed(text: str, name: str) -> str:
+    """The page with what its blocks print."""
+    prints = iter(printed_by(text, name))
+
+    def fill(found: re.Match[str]) -> str:
+        code, between, _ = found.groups()
+        out = next(prints)
+        return f"```python\n{code}```" + ("" if between is None else f"{between}{out}```")
+
+    return BLOCK.sub(fill, text)
+
+
+def executed(path: Path, folder: Path) -> Any:
+    """The notebook, run in a folder, without counts and with what was printed in one piece."""
+    notebook = nbformat.read(path, as_version=4)
+    resources = {"metadata": {"path": str(folder)}}
+    NotebookClient(notebook, timeout=300, record_timing=False, resources=resources).execute()
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            cell.execution_count = None
+            cell.outputs = joined(cell.outputs)
+    return notebook
+
+
+def joined(outputs: Sequence[Any]) -> list[Any]:
+    """Outputs with the pieces of a stream put together."""
+    found: list[Any] = []
+    for output in outputs:
+        if "execution_count" in output:
+            output.execution_count = None
+        if found and output.output_type == "stream" and found[-1].get("name") == output.name:
+            found[-1].text += output.text
+        else:
+            found.append(output)
+    return found
+
+
+def main(wanted: Sequence[str]) -> None:
+    """Refreshes what is wanted, or all."""
+
+    def asked(name: str) -> bool:
+        return not wanted or any(part in name for part in wanted)
+
+    for name, path in pages().items():
+        if asked(name):
+            path.write_text(refreshed(path.read_text(encoding="utf-8"), path.stem), "utf-8")
+    for name, path in notebooks().items():
+        if asked(name):
+            nbformat.write(executed(path, path.parent), path)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

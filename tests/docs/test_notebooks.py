@@ -1,0 +1,46 @@
+"""Every notebook of the tutorial runs, and shows what it says.
+
+Where a cell has the tag "varies" (a training, a time), only the kind of what it shows is compared;
+cells with the tag "hidden" then check what the text around them claims.
+"""
+
+import runpy
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+
+ROOT = Path(__file__).parents[2]
+REFRESH = runpy.run_path(str(ROOT / "docs" / "refresh.py"))
+NOTEBOOKS = REFRESH["notebooks"]()
+
+
+def shown(cell: Any) -> list[Any]:
+    """What a cell shows, as far as it is the same everywhere."""
+    tags = cell.metadata.get("tags", [])
+    if "varies" in tags:
+        return [(output.output_type, sorted(output.get("data", ()))) for output in cell.outputs]
+    return [output.get("text") or output.get("data") for output in cell.outputs]
+
+
+@pytest.mark.parametrize("name", NOTEBOOKS)
+def test_a_notebook_shows_what_it_says(name, tmp_path, monkeypatch):
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")  # two cores may add up otherwise
+    again = REFRESH["executed"](NOTEBOOKS[name], tmp_path)
+    before = nbformat.read(NOTEBOOKS[name], as_version=4)
+    pairs = [(a, b) for a, b in zip(before.cells, again.cells, strict=True) if "outputs" in a]
+    assert len(pairs) >= 8
+    for kept, now in pairs:
+        assert shown(now) == shown(kept), f"run: python docs/refresh.py {name}\n{kept.source}"
+
+
+def test_the_tutorial_has_four_pages():
+    assert [name[0] for name in NOTEBOOKS] == ["1", "2", "3", "4"]
+
+
+@pytest.mark.parametrize("name", NOTEBOOKS)
+def test_cells_whose_output_varies_are_few(name):
+    cells = [c for c in nbformat.read(NOTEBOOKS[name], as_version=4).cells if c.get("outputs")]
+    varying = [c for c in cells if "varies" in c.metadata.get("tags", [])]
+    assert len(varying) <= 0.75 * len(cells)
