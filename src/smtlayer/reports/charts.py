@@ -1,7 +1,7 @@
 """This file draws curves as SVG that a page holds: its colours are those of the page's style."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -72,8 +72,8 @@ def _accuracy(series: Sequence[Series]) -> Html:
 
 
 def _loss(series: Sequence[Series]) -> Html:
-    highest = max(float(epoch["loss"]) for one in series for epoch in one.epochs)
-    scale = _Scale(_across(series), (0, _ceiling(highest)))
+    losses = (float(epoch["loss"]) for one in series for epoch in one.epochs)
+    scale = _Scale(_across(series), (0, _ceiling(losses)))
     lines = [
         part
         for number, one in enumerate(series)
@@ -84,8 +84,8 @@ def _loss(series: Sequence[Series]) -> Html:
 
 
 def _seconds(series: Sequence[Series]) -> Html:
-    highest = max(float(epoch["seconds"]) for one in series for epoch in one.epochs)
-    scale = _Scale(_across(series), (0, _ceiling(highest)))
+    seconds = (float(epoch["seconds"]) for one in series for epoch in one.epochs)
+    scale = _Scale(_across(series), (0, _ceiling(seconds)))
     width = 0.8 / len(series)
     bars = [
         part
@@ -223,7 +223,7 @@ def _ticks(highest: float) -> list[float]:
     """About five round numbers from 0 to the highest.
 
     Example:
-        >>> _ticks(100), _ticks(0.6)
+        >>> _ticks(100), _ticks(0.7)
         ([0.0, 20.0, 40.0, 60.0, 80.0, 100.0], [0.0, 0.2, 0.4, 0.6])
     """
     step = _step(highest)
@@ -231,16 +231,18 @@ def _ticks(highest: float) -> list[float]:
 
 
 def _step(highest: float) -> float:
+    """1, 2 or 5 times a power of ten, so that six steps are enough."""
     power: float = 10.0 ** math.floor(math.log10(highest / 5))
-    times: Callable[[float], bool] = lambda much: highest / (much * power) <= 6  # noqa: E731
-    return power * next(much for much in (1.0, 2.0, 5.0, 10.0) if times(much))
+    return next(n * power for n in (1, 2, 5, 10) if highest / (n * power) < 6 + 1e-6)
 
 
-def _ceiling(highest: float) -> float:
-    """A round number at or above, and above zero."""
-    if not math.isfinite(highest) or highest <= 0:
+def _ceiling(numbers: Iterable[float]) -> float:
+    """A round number at or above all of these, and above zero."""
+    highest = max((number for number in numbers if math.isfinite(number)), default=0.0)
+    if highest <= 0:
         return 1.0
-    return math.ceil(highest / _step(highest) - 1e-9) * _step(highest)
+    step = _step(highest)
+    return round(math.ceil(highest / step - 1e-9) * step, 10)
 
 
 def _place(place: int) -> str:

@@ -13,6 +13,7 @@ from smtlayer.reports.loaded import RunFolder
 from smtlayer.reports.looked import Looked
 from smtlayer.reports.paper import DEVICE, RESULTS_TABLE, ROWS, TITLES
 from smtlayer.reports.table import left_out
+from smtlayer.training import RunRecord
 
 _SCORES = {
     "accuracy": "rows right",
@@ -74,7 +75,7 @@ def comparison(runs: Sequence[Looked]) -> Html:
     body = []
     for group in _groups(runs):
         body += [_line(run) for run in group]
-        if len([run for run in group if run.folder.record]) > 1:
+        if len(_records(group)) > 1:
             body.append(_mean(group))
     table = tag("table", tag("thead", *lines), tag("tbody", *body), class_="full")
     return tag("div", table, class_="wide", tabindex=0, role="region", aria_label="Scores")
@@ -93,18 +94,24 @@ def _groups(runs: Sequence[Looked]) -> list[list[Looked]]:
     return list(groups.values())
 
 
+def _records(runs: Sequence[Looked]) -> list[RunRecord]:
+    return [run.folder.record for run in runs if run.folder.record is not None]
+
+
 def _line(run: Looked) -> Html:
     record, share = run.folder.record, solver_share(run.folder)
     name = tag("th", tag("a", run.label, href=f"#{anchor(run)}"), scope="row")
     if record is None:
-        return tag("tr", name, tag("td", "not finished", colspan=len(_SHORT) + 2, class_="note"))
+        return tag(
+            "tr", name, tag("td", "not finished", colspan=len(_SHORT) + 2, class_="note left")
+        )
     cells = [percent(record.scores.get(score)) for score in _SHORT]
     cells += [f"{record.epoch_seconds:.3g}", percent(share)]
     return tag("tr", name, *(tag("td", cell) for cell in cells))
 
 
 def _mean(group: Sequence[Looked]) -> Html:
-    records = [run.folder.record for run in group if run.folder.record is not None]
+    records = _records(group)
     cells = [
         spread([record.scores[score] for record in records if score in record.scores])
         for score in _SHORT
@@ -141,18 +148,17 @@ def _paper_table(row: str, runs: Sequence[Looked]) -> Html:
                     f"{quoted[name].seconds:.3g}", ours=False)
         for name in TITLES if name in quoted
     ]  # fmt: skip
-    groups = _groups(runs)
+    groups = _groups([run for run in runs if run.folder.record is not None])
     methods = [group[0].folder.config.method for group in groups]
     for method, group in zip(methods, groups, strict=True):
-        records = [run.folder.record for run in group if run.folder.record is not None]
-        if records:
-            scores = [record.scores["accuracy"] for record in records]
-            seconds = fmean(record.epoch_seconds for record in records)
-            name = method if methods.count(method) == 1 else group[0].label
-            kind = name if group[0].folder.config.layer is None else f"SMTLayer, {name}"
-            seeds = f", {len(scores)} seeds" if len(scores) > 1 else ""
-            lines.append(_paper_line(f"ours: {kind}{seeds}", 100 * fmean(scores),
-                                     spread(scores, ""), f"{seconds:.3g}", ours=True))  # fmt: skip
+        records = _records(group)
+        scores = [record.scores["accuracy"] for record in records]
+        seconds = fmean(record.epoch_seconds for record in records)
+        name = method if methods.count(method) == 1 else group[0].label
+        kind = name if group[0].folder.config.layer is None else f"SMTLayer, {name}"
+        seeds = f", {len(scores)} seeds" if len(scores) > 1 else ""
+        lines.append(_paper_line(f"ours: {kind}{seeds}", 100 * fmean(scores),
+                                 spread(scores, ""), f"{seconds:.3g}", ours=True))  # fmt: skip
     heads = tag("tr", _th("method"), _th("% right"), tag("td", ""), _th("s per epoch"))
     return tag("table", tag("thead", heads), tag("tbody", *lines), class_="full")
 
@@ -168,8 +174,7 @@ def _paper_line(name: str, share: float, shown: str, seconds: str, *, ours: bool
 
 def _cautions(runs: Sequence[Looked]) -> list[Html]:
     """Why ours cannot be set against the paper's."""
-    records = [run.folder.record for run in runs if run.folder.record is not None]
-    reasons = dict.fromkeys(left_out(asdict(record)) for record in records)
+    reasons = dict.fromkeys(left_out(asdict(record)) for record in _records(runs))
     told = ", ".join(reason for reason in reasons if reason)
     if not told:
         return []

@@ -59,6 +59,7 @@ section.run > .meta { margin-bottom: 0; }
 .tiles .what { color: var(--quiet); font-size: .85rem; line-height: 1.35; display: block; }
 .tiles li.main .number { color: var(--blue); }
 .note { color: var(--quiet); font-size: .9rem; }
+td.left { text-align: left; }
 table + .note, table + .warn, main > .warn, div > .warn { margin-top: .9rem; }
 .warn { background: var(--wash-amber); color: var(--amber); border-radius: 10px;
   padding: .65rem .9rem; max-width: none; }
