@@ -58,6 +58,7 @@ def test_examples_run(path):
         "04_own_backend": "Parity obeys all 7 laws.",
         "05_plain_loop": "100% of 1000 new games are judged right",
         "06_lightning": "100% of 1000 new games are judged right",
+        "07_explain": 'zone = 3 and express = True together break "express goes to zones',
     }
     if path.stem == "06_lightning":
         pytest.importorskip("lightning", reason="needs pip install smtlayer[lightning]")

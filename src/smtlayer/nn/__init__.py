@@ -2,6 +2,8 @@
 
 from smtlayer.nn.compose import mix as mix
 from smtlayer.nn.compose import schedule as schedule
+from smtlayer.nn.explanation import Explanation as Explanation
+from smtlayer.nn.explanation import Explanations as Explanations
 from smtlayer.nn.layer import SMTLayer as SMTLayer
 from smtlayer.nn.parse import parse_rule as parse_rule
 from smtlayer.nn.posterior import marginal as marginal

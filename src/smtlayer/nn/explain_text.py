@@ -1,5 +1,6 @@
 """This file puts explanations into words: a verdict, and statements under headings."""
 
+import re
 import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -19,7 +20,8 @@ _SYMBOLS = 8  # shown one by one; of more, those that matter
 _LEAST = 3
 _CONSTRAINTS = 6
 _ROWS = 20  # of a batch
-_EQUALS = "\xa0=\xa0"  # no line ends there
+_UNBROKEN = re.compile(r" = | %|\(cost ")  # no line ends there
+_NO_BREAK = "\xa0"
 
 _COUNTED = {
     "fits": "fit the theory",
@@ -39,10 +41,10 @@ def explanation_text(row: Explanation, title: str = "") -> str:
             first = f"  {heading if i == 0 else '':<{_HEADING}}"
             rest = " " * (2 + _HEADING + 2 * line.startswith("- "))
             lines += textwrap.wrap(
-                line.replace(" = ", _EQUALS), _WIDTH, initial_indent=first,
-                subsequent_indent=rest, break_on_hyphens=False,
+                _UNBROKEN.sub(lambda found: found[0].replace(" ", _NO_BREAK), line), _WIDTH,
+                initial_indent=first, subsequent_indent=rest, break_on_hyphens=False,
             )  # fmt: skip
-    return "\n".join(lines).replace(_EQUALS, " = ")
+    return "\n".join(lines).replace(_NO_BREAK, " ")
 
 
 def explanations_text(rows: Sequence[Explanation]) -> str:
