@@ -1,8 +1,10 @@
+import io
 import json
 import shutil
 
 import pytest
 import torch
+from rich.console import Console
 
 from reports.made import PixelReader, fake_digits
 from reports.made_runs import addition_runs, small_run
@@ -12,6 +14,7 @@ from smtlayer import SMTLayer
 from smtlayer.reports.loaded import LoadedRun, RunFolder
 from smtlayer.reports.looked import labels, look
 from smtlayer.reports.page import report_page, write_report
+from smtlayer.reports.told import told
 from smtlayer.tasks import LiarsPuzzle, MnistAddition, VisualAlgebra
 from smtlayer.tasks.base import Model
 
@@ -189,6 +192,17 @@ def test_every_task_has_a_page(make, network, noise, tmp_path, monkeypatch):
     for one in looked.examples:
         assert f"test row {one.number} {one.outcome}" in page.text
     assert any(one.outcome != "right" for one in looked.examples)
+    for one in looked.examples:  # and a view for terminals
+        console = Console(file=io.StringIO(), width=90)
+        console.print(told(one, "made", 90))
+        shown = console.file.getvalue()
+        assert shown.startswith(f"made, test row {one.number}: {one.outcome}\n")
+        assert one.answers[0] in shown
+        assert max(map(len, shown.splitlines())) <= 90
+        if task.name == "visual-sudoku":
+            lines = [line for line in shown.splitlines() if line.count(" | ") in (2, 4)]
+            assert len(lines) == 9
+            assert ("truth" in lines[0]) == (one.outcome == "failed")
 
 
 @pytest.mark.parametrize(

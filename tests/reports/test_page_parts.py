@@ -6,7 +6,7 @@ import torch
 from matplotlib.image import imread
 
 from reports.made import examples_of
-from reports.page_checks import Page
+from reports.page_checks import Page, checked
 from smtlayer.reports.blocks import half_blocks, side_by_side
 from smtlayer.reports.charts import Series, curves
 from smtlayer.reports.confusion import confusions
@@ -124,3 +124,25 @@ def test_confusions_of_a_puzzle_are_in_words():
     assert whom.read == ((1, 0, 0, 0), (0, 1, 0, 0), (0, 0, 1, 0))
     assert what.truths == ("accuses", "defends")
     assert what.read == ((1, 1, 0), (0, 1, 0))
+
+
+GOOD = (
+    '<!doctype html>\n<html lang="en"><head><title>t</title></head><body><h1 id="a">t</h1>'
+    '<a href="#a">up</a>{}</body></html>'
+)
+
+
+def test_the_checks_of_pages_let_good_ones_through():
+    assert checked(GOOD.format("<h2>x</h2>")).text == "t t up x"
+
+
+@pytest.mark.parametrize("bad", [
+    '<img src="https://example.org/x.png" alt="x">', '<script src="x.js"></script>',
+    '<link rel="stylesheet" href="x.css">', "<style>body { background: url(x.png) }</style>",
+    "<style>@import 'x.css';</style>", '<p style="background:url(//x)"></p>', "<p><b></p></b>",
+    "<p>", '<p id="a"></p>', '<a href="#gone">x</a>', '<img src="data:image/png;base64,">',
+    "<h3>x</h3>", '<p onclick="x()"></p>', "</div>", "<svg></svg>",
+])  # fmt: skip
+def test_the_checks_of_pages_see_bad_ones(bad):
+    with pytest.raises(AssertionError):
+        checked(GOOD.format(bad))
