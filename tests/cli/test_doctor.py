@@ -90,7 +90,8 @@ def test_each_gap_has_a_remedy(told):
     assert {finding["name"] for finding in gaps} >= {"mnist", "hasy", "sudoku"}
     assert all(finding["remedy"] for finding in gaps)
     mnist = next(finding for finding in gaps if finding["name"] == "mnist")
-    assert mnist["said"].startswith("missing. Without it: a sample of 5,000 digits")
+    assert mnist["said"].startswith("missing, for mnist-addition, visual-algebra, visual-sudoku.")
+    assert "Without it: a sample of 5,000 digits" in mnist["said"]
     assert mnist["remedy"] == "smtlayer data --download mnist"
 
 
@@ -244,7 +245,7 @@ def test_damaged_data_are_told_from_missing_ones(monkeypatch, tmp_path):
     monkeypatch.setenv("SMTLAYER_DATA", str(tmp_path))
     found = {finding.name: finding for finding in checks.data()}
     assert found["folder"].said == str(tmp_path)
-    assert found["glove"].said.startswith("damaged. Without it: random word vectors")
+    assert found["glove"].said.startswith("damaged, for liars-puzzle. Without it: random word")
     assert found["glove"].remedy.startswith("Put glove/glove.6B.100d.subset.txt there by hand")
     assert "mnist-train-labels missing, mnist-test-images missing" in found["mnist"].said
     assert "mnist-test-labels damaged" in found["mnist"].said

@@ -20,8 +20,6 @@ from smtlayer.tasks.data import FILES
 from smtlayer.training import load_experiment, row_names
 
 NAMES = [one.name for one in COMMANDS]
-# Commands of which nothing but the words are loaded to show their help.
-LIGHT = ("doctor", "train", "evaluate", "lab", "bench", "data", "cache")
 HEAVY = ("torch", "z3", "numpy", "matplotlib")
 
 
@@ -72,7 +70,7 @@ def test_the_page_needs_neither_torch_nor_a_solver():
     assert loaded_by("--version") == []
 
 
-@pytest.mark.parametrize("command", LIGHT)
+@pytest.mark.parametrize("command", NAMES)
 def test_the_help_of_a_command_needs_neither_torch_nor_a_solver(command):
     assert loaded_by(command, "--help") == []
 

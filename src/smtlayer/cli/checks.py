@@ -249,7 +249,8 @@ def data() -> Iterator[Finding]:
         kinds = {states[file.name] for file in wrong}
         names = ", ".join(f"{file.name} {states[file.name]}" for file in wrong)
         all_alike = len(wrong) == len(files) and len(kinds) == 1
-        said = f"{kinds.pop() if all_alike else names}. Without it: {wrong[0].without}."
+        said = f"{kinds.pop() if all_alike else names}, for {wrong[0].used_for}. "
+        said += f"Without it: {wrong[0].without}."
         remedy = f"smtlayer data --download {dataset}"
         if not wrong[0].urls:
             paths = ", ".join(file.path for file in wrong)

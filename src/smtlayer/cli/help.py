@@ -53,7 +53,7 @@ def param_sections(command: Any, ctx: Any) -> list[Section]:
         if record is None:
             continue
         said, meaning = record
-        meaning = re.sub(r"x>=(\d+)", r"at least \1", meaning)
+        meaning = re.sub(r"x>=([\d.]+)", r"at least \1", meaning.replace("\\[", "["))
         if param.param_type_name == "argument":
             found["Arguments"].append((said.partition(" <")[0], meaning))
         else:
