@@ -29,7 +29,7 @@ def code_blocks(text: str) -> list[str]:
     return re.findall(r"```python\n(.*?)```", text, re.DOTALL)
 
 
-def test_readme_examples_run_and_give_what_they_say():
+def test_readme_examples_run_and_give_what_they_say(capsys):
     names: dict[str, object] = {}
     blocks = code_blocks(README)
     assert len(blocks) >= 2
@@ -43,6 +43,9 @@ def test_readme_examples_run_and_give_what_they_say():
     assert isinstance(logits, torch.Tensor)
     assert logits.grad is not None
     assert logits.grad.any()
+    shown = re.search(r"```text\n(Row 0.*?)```", README, re.DOTALL)
+    assert shown is not None
+    assert capsys.readouterr().out.endswith(shown[1])
 
 
 def test_the_first_example_of_the_readme_fits_a_screen():

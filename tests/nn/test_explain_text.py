@@ -250,3 +250,20 @@ def test_numbers_are_for_people():
     assert [number(c) for c in (0.0, 1e-300, 0.001, 0.5, 12.345)] == [
         "0", "0", "1.0e-03", "0.50", "12.35",
     ]  # fmt: skip
+
+
+def test_a_wanted_answer_that_came_by_a_repair_is_not_told_as_missed():
+    a, b = z3.Ints("a b")
+    theory = Theory(
+        {"up": a < b, "near": b - a <= 2},
+        inputs=[one_hot(a, range(4))],
+        outputs=[one_hot(b, range(4))],
+    )
+    layer = SMTLayer(theory)
+    fits, no = torch.tensor([[-4.0, 4.0, -4.0, -4.0]]), torch.tensor([[-4.0, -4.0, -3.0, 4.0]])
+    repaired = layer.explain(no)[0]
+    assert repaired.status == "repaired"
+    text = str(layer.explain(no, wanted=repaired.answer)[0])
+    assert f"b = {repaired.answer['b']}: the answer" in text
+    assert "ruled out" not in text
+    assert "b = 1: ruled out" in str(layer.explain(fits, wanted={"b": 1})[0])

@@ -205,6 +205,9 @@ def _wanted_lines(row: Explanation, wanted: Mapping[str, Any]) -> list[str]:
     more = [f"other than the answer: {_listed(_equations(other))}"] if many and other else []
     if blame is not None and not blame.inputs:
         return [f"{goal}: impossible, whatever is read", *more, *_blame_lines(blame, row)]
+    if blame is not None and before and not other:
+        why = [] if blame == row.conflict else ["by itself the reading rules it out:"]
+        return [f"{goal}: the answer", *why, *(_blame_lines(blame, row) if why else [])]
     if blame is not None:
         return [f"{goal}: ruled out", *more, *_blame_lines(blame, row)]
     if row.allows is None:
