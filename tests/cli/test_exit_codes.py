@@ -187,7 +187,9 @@ def test_ctrl_c_ends_without_a_trace(tmp_path):
         time.sleep(5)
         process.send_signal(signal.SIGINT)
         _, said = process.communicate(timeout=60)
-    assert process.returncode == 130
+    # Where it hits code that torch runs from C, Python ends itself by that signal: a shell shows
+    # 130 for both.
+    assert process.returncode in (130, -signal.SIGINT)
     assert "Traceback" not in said
 
 
