@@ -64,7 +64,9 @@ def inspect(
         smtlayer inspect runs/mnist-addition-10/best --failed --runner-up
         smtlayer inspect runs/mnist-addition-10/best --repaired --row 100 --json
     """
-    found = loaded.RunFolder.read(run).load(data_dir)
+    folder = loaded.RunFolder.read(run)
+    inspected.need_layer(folder)
+    found = folder.load(data_dir)
     kinds: list[inspected.Outcome] = ["failed"] if failed else []
     kinds += ["repaired"] if repaired else []
     numbers = [inspected.find_row(found, one, kinds, split) for one in row] if kinds else row

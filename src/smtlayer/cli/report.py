@@ -19,7 +19,7 @@ else:
 
 def report(
     runs: list[Path] = typer.Argument(
-        metavar="RUN...", autocompletion=run_folders,
+        metavar="RUN", autocompletion=run_folders,
         help="Folders of runs, as `smtlayer train` writes them, or folders that hold some.",
     ),
     out: Path | None = typer.Option(

@@ -13,7 +13,7 @@ from smtlayer.errors import ConfigError, SMTLayerError
 from smtlayer.nn.explain_text import Statement, statements
 from smtlayer.nn.explanation import Explanation
 from smtlayer.reports.examples import Examples, Reading
-from smtlayer.reports.loaded import LoadedRun
+from smtlayer.reports.loaded import LoadedRun, RunFolder
 from smtlayer.reports.marks import save
 from smtlayer.reports.runs import DRAWERS, read_rows
 from smtlayer.reports.sentences import names_of, told_sentence
@@ -102,6 +102,19 @@ def outcomes(examples: Examples) -> list[Outcome]:
         "failed" if not right else "repaired" if changed else "right"
         for right, changed in zip(examples.right.tolist(), overruled.tolist(), strict=True)
     ]
+
+
+def need_layer(folder: RunFolder) -> None:
+    """Raises if a run has no layer to explain.
+
+    Raises:
+        ConfigError: If it is a conventional network.
+    """
+    if folder.config.layer is None:
+        raise ConfigError(
+            f"{folder.path} is a conventional network: it has no layer to explain. "
+            "Name a run with one."
+        )
 
 
 def look_at(
@@ -200,11 +213,7 @@ def _checked(
     run: LoadedRun, numbers: Sequence[int], split: SplitName | None
 ) -> tuple[SplitName, Rows]:
     """The rows of a split, if all the numbers are among them and there is a layer."""
-    if run.model.layer is None:
-        raise ConfigError(
-            f"{run.folder.path} is a conventional network: it has no layer to explain. "
-            "Name a run with one."
-        )
+    need_layer(run.folder)
     name, rows = run.rows(split)
     for number in numbers:
         if not 0 <= number < len(rows):
