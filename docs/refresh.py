@@ -2,6 +2,7 @@
 
 python docs/refresh.py            # all
 python docs/refresh.py 1-xor faq  # those whose name contains one of these
+python docs/refresh.py --into FOLDER 1-xor
 
 A block of Python in a page may be followed by a block of text: what it prints. Pages that other
 tests run (see tests/docs/test_doc_code.py) are left alone.
@@ -69,10 +70,10 @@ def refreshed(text: str, name: str) -> str:
     return BLOCK.sub(fill, text)
 
 
-def executed(path: Path, folder: Path) -> Any:
-    """The notebook, run in a folder, without counts and with what was printed in one piece."""
+def executed(path: Path) -> Any:
+    """The notebook, run, without counts and with what was printed in one piece."""
     notebook = nbformat.read(path, as_version=4)
-    resources = {"metadata": {"path": str(folder)}}
+    resources = {"metadata": {"path": str(path.parent)}}
     NotebookClient(notebook, timeout=300, record_timing=False, resources=resources).execute()
     for cell in notebook.cells:
         if cell.cell_type == "code":
@@ -94,19 +95,23 @@ def joined(outputs: Sequence[Any]) -> list[Any]:
     return found
 
 
-def main(wanted: Sequence[str]) -> None:
-    """Refreshes what is wanted, or all."""
+def main(wanted: Sequence[str], into: Path | None = None) -> None:
+    """Refreshes what is wanted, or all; into another folder if there is one."""
 
     def asked(name: str) -> bool:
         return not wanted or any(part in name for part in wanted)
 
     for name, path in pages().items():
         if asked(name):
-            path.write_text(refreshed(path.read_text(encoding="utf-8"), path.stem), "utf-8")
+            text = refreshed(path.read_text(encoding="utf-8"), path.stem)
+            ((into or path.parent) / path.name).write_text(text, encoding="utf-8")
     for name, path in notebooks().items():
         if asked(name):
-            nbformat.write(executed(path, path.parent), path)
+            nbformat.write(executed(path), (into or path.parent) / path.name)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    if sys.argv[1:2] == ["--into"]:
+        main(sys.argv[3:], Path(sys.argv[2]))
+    else:
+        main(sys.argv[1:])
