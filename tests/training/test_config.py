@@ -1,3 +1,4 @@
+import re
 import tomllib
 
 import pytest
@@ -171,3 +172,25 @@ def test_the_options_of_a_layer_reach_it(name, backend):
     assert layer.backend == backend
     told = ("forward='maxsmt'", "inference='smt'", "backward='sample'", "weights='softmax'")
     assert all(text in str(layer) for text in (*told, "scale='batch'"))
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"name": "mnist-addition", "data": "foo"}, "task.data must be one of 'auto', "),
+        (
+            {"name": "mnist-addition", "percent": "x"},
+            "task.percent must be a whole number. Got 'x'",
+        ),
+        ({"name": "mnist-addition", "percent": True}, "task.percent must be a whole number. Got T"),
+        ({"name": "mnist-addition", "validation": "0.1"}, "task.validation must be a number."),
+        ({"name": "liars-puzzle", "as_printed": 1}, "task.as_printed must be true or false. Got 1"),
+        (
+            {"name": "visual-sudoku", "reading": "foo"},
+            "task.reading must be one of 'bits', 'digits'",
+        ),
+    ],
+)
+def test_values_that_a_task_cannot_use_are_refused(options, said):
+    with pytest.raises(ConfigError, match=re.escape(said)):
+        make_task(options)

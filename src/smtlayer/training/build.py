@@ -2,9 +2,9 @@
 
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches
-from inspect import signature
+from inspect import Parameter, signature
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from smtlayer.errors import ConfigError
 from smtlayer.tasks import (
@@ -18,7 +18,10 @@ from smtlayer.tasks import (
     load_symbols,
     load_words,
 )
+from smtlayer.tasks.liars_words import WordSource
 from smtlayer.tasks.mnist import DigitData, Source
+from smtlayer.tasks.sudoku_rules import Reading
+from smtlayer.tasks.visual_algebra import Configuration, NetworkName
 
 
 def make_task(options: Mapping[str, Any], data_dir: Path | None = None) -> Task:
@@ -42,7 +45,23 @@ def make_task(options: Mapping[str, Any], data_dir: Path | None = None) -> Task:
             near = get_close_matches(option, known, n=1)
             hint = f" Did you mean {near[0]!r}?" if near else f" Known are {', '.join(known)}."
             raise ConfigError(f"{name}: unknown key 'task.{option}'.{hint}")
+        _check(f"{name}: task.{option}", given[option], signature(maker).parameters[option])
     return maker(data_dir=data_dir, **given)
+
+
+def _check(who: str, value: Any, parameter: Parameter) -> None:
+    """Raises unless a value is of the kind that a maker's parameter asks for."""
+    kind = parameter.annotation
+    choices = get_args(kind)
+    if choices and value not in choices:
+        named = ", ".join(map(repr, choices))
+        raise ConfigError(f"{who} must be one of {named}. Got {value!r}.")
+    fits = isinstance(value, int) if kind is float else False
+    if not choices and not fits and type(value) is not kind:
+        raise ConfigError(f"{who} must be {_KINDS[kind]}. Got {value!r}.")
+
+
+_KINDS = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}
 
 
 def _digits(data: Source, validation: float, data_dir: Path | None) -> DigitData:
@@ -57,25 +76,25 @@ def _mnist_addition(
 
 def _visual_algebra(
     data_dir: Path | None,
-    configuration: int = 1,
-    network: str = "paper",
+    configuration: Configuration = 1,
+    network: NetworkName = "paper",
     data: Source = "auto",
     validation: float = 0.0,
     apart: int = 0,
 ) -> Task:
     symbols = load_symbols(data_dir) if configuration == 2 else None
     digits = _digits(data, validation, data_dir)
-    return VisualAlgebra(digits, symbols, configuration, network, apart)  # type: ignore[arg-type]
+    return VisualAlgebra(digits, symbols, configuration, network, apart)
 
 
 def _liars_puzzle(
     data_dir: Path | None,
     as_printed: bool = False,
-    words: str = "random",
+    words: WordSource = "random",
     split: int = 1,
     validation: float = 0.0,
 ) -> Task:
-    vectors = load_words(data_dir, words)  # type: ignore[arg-type]
+    vectors = load_words(data_dir, words)
     return LiarsPuzzle(as_printed, vectors, split, validation)
 
 
@@ -84,10 +103,10 @@ def _visual_sudoku(
     percent: int = 100,
     data: Source = "auto",
     validation: float = 0.0,
-    reading: str = "bits",
+    reading: Reading = "bits",
 ) -> Task:
     digits, boards = _digits(data, 0.0, data_dir), load_boards(data_dir)
-    return VisualSudoku(digits, boards, percent, validation, reading)  # type: ignore[arg-type]
+    return VisualSudoku(digits, boards, percent, validation, reading)
 
 
 TASKS: Mapping[str, Callable[..., Task]] = {
