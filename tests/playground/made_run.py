@@ -79,9 +79,8 @@ def write_run(
     config = RunConfig.of(data, row=task["name"], method="best", seed=0, device="cpu")
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "config.toml").write_text(config.to_toml())
-    head = nn.Linear(theory.n_inputs, theory.n_outputs)
-    made = Model(network, head if config.layer is None else config.layer.make(theory))
-    torch.save(made.state_dict(), folder / "model.pt")
+    head = nn.Linear(theory.n_inputs, theory.n_outputs) if config.layer is None else nn.Identity()
+    torch.save(Model(network, head).state_dict(), folder / "model.pt")  # a layer has no parameters
     RunRecord(
         row=task["name"], method="best", seed=0, data="sample", data_title="digits for a test",
         split="test", config=config.as_dict(), layer="", epochs=[], scores={"representation": 0.9},

@@ -135,9 +135,23 @@ def test_a_drawing_is_read_like_the_image_it_was_made_of(ask, pages):
     assert misread <= 1
 
 
+def test_a_bit_that_is_flipped_is_taken_for_its_opposite(ask):
+    question = {"digits": [as_text(image_of(8)), as_text(image_of(1))]}
+    plain = ask("addition", question)[1]["explanation"]["read"][0]
+    flipped = [c["name"] for c in plain["columns"] if c["value"] != (c["name"] in ("a[3]", "a[2]"))]
+    told = ask("addition", question | {"flipped": flipped})[1]["explanation"]
+    assert told["read"][0]["value"] == 12  # no digit
+    assert told["status"] == "repaired"
+    assert [over["name"] for over in told["overruled"]] == ["a"]
+    assert told["overruled"][0]["taken"] <= 9
+    assert told["cost"] > 0
+    assert told["conflict"]["inputs"][0]["name"] == "a"
+
+
 @pytest.mark.parametrize(
     ("name", "question", "words"),
     [
+        ("addition", {"digits": [as_text(image_of(1))] * 2, "flipped": ["x"]}, "columns out of"),
         ("addition", {}, "two pictures"),
         ("addition", {"digits": ["", ""]}, "base64"),
         ("addition", {"digits": ["%%", "%%"]}, "base64"),

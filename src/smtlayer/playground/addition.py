@@ -35,7 +35,11 @@ class AdditionPage:
         return {"run": self.run.about(), "images": self.bank.title, "rules": RULES}
 
     def ask(self, question: Mapping[str, Any]) -> dict[str, Any]:
-        """Answers `digits`, two pictures, and if given `wanted`, the sum that should come out."""
+        """Answers for `digits`, two pictures.
+
+        If given, `wanted` is the sum that should come out, and `flipped` names columns whose bits
+        are to be taken for the opposite of what the network reads.
+        """
         given = question.get("digits")
         if not isinstance(given, list) or len(given) != 2:
             raise PlaygroundError("'digits' must be a list of two pictures.")
@@ -46,8 +50,16 @@ class AdditionPage:
         theory = self._layer.theory
         with torch.no_grad():
             logits = self.run.network(torch.stack(images)[None].float() / 255)
+        logits = logits * self._flips(question.get("flipped", []))
         told = self._layer.explain(
             logits, None if wanted is None else theory.encode_outputs(total=wanted)[None],
             runner_up=True,
         )[0]  # fmt: skip
         return {"images": [as_text(image) for image in images], "explanation": told.to_dict()}
+
+    def _flips(self, flipped: Any) -> torch.Tensor:
+        """-1 for columns that are flipped, 1 for the others."""
+        names = self._layer.theory.input_names
+        if not isinstance(flipped, list) or any(name not in names for name in flipped):
+            raise PlaygroundError(f"'flipped' must be a list of columns out of {', '.join(names)}.")
+        return torch.tensor([-1.0 if name in flipped else 1.0 for name in names])

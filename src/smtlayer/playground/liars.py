@@ -5,6 +5,7 @@ from itertools import product
 from typing import Any, final
 
 import torch
+from torch import Tensor
 
 from smtlayer.nn import SMTLayer
 from smtlayer.nn.explanation import Blame, Explanation, Overruled, SymbolRead
@@ -15,6 +16,7 @@ from smtlayer.playground.words import Sentences, by_keywords, by_network
 from smtlayer.tasks.liars_puzzle import AGENTS, SENTENCES, liars_theory
 
 _LONGEST = 200
+_TRIES = 12
 _NAMES = tuple(agent.capitalize() for agent in AGENTS)
 _PARTS = ("speaker", "subject", "claim")
 _WIDTHS = (3, 3, 1)  # columns of the parts
@@ -68,7 +70,12 @@ class LiarsPage:
             wanted = torch.zeros(1, 3, dtype=torch.int8)
             wanted[0, accused] = 1
         told = self._layer.explain(read.logits, wanted, known=read.known, runner_up=True)[0]
-        return {"reader": read.reader, "note": read.note, **self._told(told)}
+        return {
+            "reader": read.reader,
+            "note": read.note,
+            **self._told(told),
+            **self._reasons(told, read, wanted),
+        }
 
     def _read(self, sentences: Sequence[str]) -> Sentences:
         if self.run is None:
@@ -88,8 +95,22 @@ class LiarsPage:
                 _sentence(told.read[7 * s : 7 * s + 7], changed) for s in range(len(SENTENCES))
             ],
             "overruled": [self._place(over.name) for over in told.overruled],
-            "conflict": self._blame(told.conflict),
-            "blame": self._blame(told.blame),
+        }
+
+    def _reasons(self, told: Explanation, read: Sentences, wanted: Tensor | None) -> dict[str, Any]:
+        """Why the sentences contradict themselves, and the accused: each by the fewest rules.
+
+        There are many minimal cores. Which one is found hangs on the weights, so some are tried.
+        """
+        if told.conflict is None and told.blame is None:
+            return {"conflict": None, "blame": None}
+        order = torch.Generator().manual_seed(0)
+        weights = 1 + torch.rand(_TRIES, read.logits.shape[-1], generator=order)
+        logits = torch.where(read.logits > 0, weights, -weights)
+        found = self._layer.explain(logits, wanted, known=read.known)
+        return {
+            "conflict": self._blame(_simplest([told.conflict, *(row.conflict for row in found)])),
+            "blame": self._blame(_simplest([told.blame, *(row.blame for row in found)])),
         }
 
     def _blame(self, blame: Blame | None) -> dict[str, Any] | None:
@@ -107,6 +128,12 @@ class LiarsPage:
         """Which part of which sentence a column belongs to."""
         sentence, column = divmod(self._inputs.index(name), 7)
         return {"sentence": sentence, "part": _PARTS[min(column // 3, 2)]}
+
+
+def _simplest(found: Sequence[Blame | None]) -> Blame | None:
+    """The one with the fewest rules, and of those with the fewest inputs."""
+    blames = [blame for blame in found if blame is not None]
+    return min(blames, key=lambda b: (len(b.constraints), len(b.inputs)), default=None)
 
 
 def _sentences(question: Mapping[str, Any]) -> list[str]:

@@ -10,7 +10,6 @@ import torch
 from torch import nn
 
 from smtlayer.errors import ConfigError, MissingDataError
-from smtlayer.nn import SMTLayer
 from smtlayer.reports.loaded import RunFolder, find_runs
 from smtlayer.tasks import Model
 from smtlayer.tasks.liars_network import SentenceReader
@@ -76,7 +75,7 @@ def load(folder: Path) -> Trained:
             f"to show. Give a run of another method, such as best."
         )
     network, theory = _READERS[name](config.task)
-    _fill(network, config.layer.make(theory), kept.path / "model.pt")
+    _fill(network, kept.path / "model.pt")
     scores = {} if kept.record is None else kept.record.scores
     data = "" if kept.record is None else kept.record.data_title
     return Trained(name, kept.path, config.task, network.eval(), theory, scores, data)
@@ -89,7 +88,8 @@ def _with_layer(folder: Path) -> Path:
     return (best or found)[0]
 
 
-def _fill(network: nn.Module, layer: SMTLayer, path: Path) -> None:
+def _fill(network: nn.Module, path: Path) -> None:
+    """Reads the network's parameters. A layer has none, so that anything may stand in its place."""
     if not path.is_file():
         raise MissingDataError(
             f"demo: {path.parent} has no model.pt: its training has not come to its end. "
@@ -97,7 +97,7 @@ def _fill(network: nn.Module, layer: SMTLayer, path: Path) -> None:
         )
     try:
         state = torch.load(path, map_location="cpu", weights_only=True)
-        Model(network, layer).load_state_dict(state)
+        Model(network, nn.Identity()).load_state_dict(state)
     except (RuntimeError, pickle.UnpicklingError, EOFError, AttributeError, TypeError) as error:
         raise ConfigError(
             f"demo: {path} cannot be read as the model of its config.toml "

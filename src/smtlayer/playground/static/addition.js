@@ -21,14 +21,24 @@ export async function startAddition(about) {
   }
   function question() {
     const number = wanted.value === "" ? null : Number(wanted.value);
-    return { digits: digits.map((digit) => toText(digit.picture())), wanted: number };
+    const flipped = digits.flatMap((digit) => [...digit.flipped]);
+    return { digits: digits.map((digit) => toText(digit.picture())), wanted: number, flipped };
   }
   wanted.addEventListener("input", () => wanted.reportValidity() && changed());
   await Promise.all([digits[0].offer(3), digits[1].offer(8)]);
   changed();
 }
 
-function makeDigit(title, changed) {
+function makeDigit(title, ask_again) {
+  const flipped = new Set(); // bits that somebody turned round, of this picture
+  const changed = () => {
+    flipped.clear();
+    ask_again();
+  };
+  const flip = (name) => {
+    if (!flipped.delete(name)) flipped.add(name);
+    ask_again();
+  };
   const board = pad(`${title}: draw here, or press a key from 0 to 9 for a handwritten one, Delete to clear`, changed);
   const seen = h("canvas", { width: 28, height: 28, role: "img", "aria-label": "What the network sees" });
   const bits = h("ul", { class: "bits", "aria-label": `Bits of the ${title.toLowerCase()}` });
@@ -47,19 +57,22 @@ function makeDigit(title, changed) {
   });
   const card = h("div", { class: "card digit" }, h("h2", {}, title, read),
     h("div", {}, board.canvas, h("div", { class: "tools" }, h("button", { type: "button", click: board.clear }, "Clear"), choose)),
-    h("div", {}, h("div", { class: "seen" }, seen, "What the network sees"), bits));
+    h("div", {}, h("div", { class: "seen" }, seen, "What the network sees"), bits,
+      h("p", { class: "note" }, "Click a bit to flip it: set 8 and 4, and the solver must object.")));
   return {
-    card, offer, picture: board.read,
+    card, offer, flipped, picture: board.read,
     show(told, place) {
       show(seen, fromText(told.images[place]));
       const symbol = told.explanation.read[place];
       read.textContent = `reads ${symbol.value} · ${percent(symbol.certainty)}`;
-      bits.replaceChildren(...symbol.columns.map((column, bit) => bitRow(column, PLACES[bit], told.explanation)));
+      const focused = [...bits.querySelectorAll("button")].indexOf(document.activeElement);
+      bits.replaceChildren(...symbol.columns.map((column, bit) => bitRow(column, PLACES[bit], told.explanation, flipped, flip)));
+      if (focused >= 0) bits.querySelectorAll("button")[focused].focus();
     },
   };
 }
 
-function bitRow(column, place, told) {
+function bitRow(column, place, told, flipped, flip) {
   const is = chance(column.logit);
   const sure = Math.max(is, 1 - is);
   const over = told.overruled.some((symbol) => symbol.columns.includes(column.name));
@@ -68,10 +81,12 @@ function bitRow(column, place, told) {
   bar.style.width = `${100 * (2 * sure - 1)}%`;
   const value = column.value ? "1" : "0";
   const shown = over ? `${value} → ${column.value ? "0" : "1"}` : value;
-  const title = `Bit ${place}: ${shown}, ${percent(sure)} certain${over ? ", overruled by the solver" : ""}${blamed ? ", blamed" : ""}`;
-  return h("li", { class: `bit${over ? " overruled" : ""}${blamed ? " blamed" : ""}`, title },
+  const own = flipped.has(column.name);
+  const label = `Bit ${place}: ${shown}, ${percent(sure)} certain${own ? ", flipped by you" : ""}${over ? ", overruled by the solver" : ""}${blamed ? ", blamed" : ""}`;
+  return h("li", { class: `bit${over ? " overruled" : ""}${blamed ? " blamed" : ""}` },
     h("span", { class: "place" }, String(place)),
-    h("span", { class: `bar ${column.value ? "one" : "zero"}` }, bar, h("b", {}, shown)), percent(sure));
+    h("button", { type: "button", class: `bar ${column.value ? "one" : "zero"}`, title: label, "aria-label": label, "aria-pressed": null, click: () => flip(column.name) },
+      bar, h("b", {}, shown), own ? h("small", {}, "flipped") : null), percent(sure));
 }
 
 function showSum(place, told) {

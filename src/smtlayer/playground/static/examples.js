@@ -21,8 +21,8 @@ export const EXAMPLES = {
 (declare-const a (_ BitVec 4))
 (declare-const b (_ BitVec 4))
 (declare-const total (_ BitVec 5))
-(assert (! (= total (bvadd ((_ zero_extend 1) a)
-                           ((_ zero_extend 1) b))) :named adds))
+(assert (! (= total (bvadd (concat #b0 a) (concat #b0 b)))
+  :named adds))
 (assert (! (bvule a #x9) :named a-is-a-digit))
 (assert (! (bvule b #x9) :named b-is-a-digit))
 `,

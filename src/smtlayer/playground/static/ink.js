@@ -23,6 +23,11 @@ export function show(canvas, bytes) {
   canvas.getContext("2d").putImageData(image, 0, 0);
 }
 
+/** A picture with another of the same size written over it. */
+export function overwritten(bytes, other) {
+  return bytes.map((byte, place) => Math.max(0.6 * byte, other[place]));
+}
+
 /** The same picture with random specks and scratches. */
 export function noisy(bytes) {
   const side = Math.sqrt(bytes.length);
@@ -77,7 +82,7 @@ export function pad(label, changed) {
     canvas.setPointerCapture(event.pointerId);
     if (offered) clear();
     last = place(event);
-    line(last, last);
+    line(last, [last[0] + 0.01, last[1]]); // a dot
   });
   canvas.addEventListener("pointermove", (event) => {
     if (!last) return;

@@ -76,7 +76,7 @@ function showVerdict(place, told) {
     h("h2", {}, "The solver's verdict"),
     h("p", { class: "result", id: "liars-guilty" }, h("span", { class: "answer" }, told.guilty), " is guilty"),
     h("p", {}, ...verdict(told, also)),
-    told.conflict ? why(told.conflict, "As they were read, the sentences cannot all stand:") : null,
+    told.conflict ? why(told.conflict, "As they were read, the sentences cannot all stand, for:") : null,
     note, reader,
   ].filter(Boolean));
 }
@@ -107,7 +107,7 @@ function showBlame(place, told, name) {
   } else {
     const sentences = [...new Set(told.blame.parts.map((part) => part.sentence + 1))];
     place.replaceChildren(
-      h("p", {}, tag("core", "impossible"), ` ${name} cannot be guilty, because of sentence${sentences.length > 1 ? "s" : ""} ${listed(sentences)} as read, and:`),
+      h("p", {}, tag("core", "impossible"), ` As they were read, sentence${sentences.length > 1 ? "s" : ""} ${listed(sentences)} rule${sentences.length > 1 ? "" : "s"} out that ${name} is guilty, for:`),
       list(told.blame.rules));
   }
 }

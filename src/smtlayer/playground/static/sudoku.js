@@ -1,6 +1,6 @@
 // A board of handwritten hints: make one something else, and see it repaired.
 import { ask, asker, find, h, list, listed, milliseconds, percent, rounded, source, tag } from "/static/ui.js";
-import { fromText, noisy, pad, show, SIDE, toText } from "/static/ink.js";
+import { fromText, noisy, overwritten, pad, show, SIDE, toText } from "/static/ink.js";
 
 const NINE = [...Array(9).keys()];
 const PAUSE = matchMedia("(prefers-reduced-motion: reduce)").matches ? 0 : 900;
@@ -42,14 +42,16 @@ class Game {
     this.inspect();
   }
 
-  /** Puts another digit in the place of a hint that was not touched yet. */
+  /** Writes another digit over a hint that was not touched yet. */
   async disturb() {
     const free = this.hints.flatMap((hint, i) => (hint && !hint.changed ? [i] : []));
     if (!free.length) return;
     const place = free[Math.floor(free.length * Math.random())];
     const others = NINE.map((i) => i + 1).filter((digit) => digit !== this.hints[place].shown);
+    const digit = others[Math.floor(8 * Math.random())];
     this.select(place);
-    await this.put(place, others[Math.floor(8 * Math.random())]);
+    const { image } = await ask("digit", { digit });
+    this.change(place, overwritten(this.first[place].bytes, fromText(image)), digit);
   }
 
   async put(place, digit) {
@@ -134,7 +136,7 @@ class Game {
     this.answer.replaceChildren(
       h("h2", { id: "sudoku-status" }, count ? `Repaired: ${count} of ${hints} hints overruled` : `Solved: all ${hints} hints fit`),
       h("p", {}, right ? tag("fits", "the board's solution") : tag("core", "another solution"), " ",
-        right ? "Every cell is as it was meant." : "The hints lead to other numbers than the board was made of."),
+        right ? "Every cell is as it was meant." : "This is the cheapest way to make the hints fit, but not what the board was made of: the network was too certain of something wrong."),
       ...(count ? [h("p", {}, tag("over", "overruled"), ` at a cost of ${rounded(told.cost)}${told.proved ? ", the least possible" : ", the best found in time"}:`),
         list(told.overruled.map((cell) => `${where(cell.cell)}: ${cell.read ?? "no number"} → ${cell.taken}`))] : []),
       ...this.conflict(), time);

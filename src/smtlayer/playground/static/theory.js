@@ -15,6 +15,7 @@ export async function startTheory(about) {
   const send = asker("theory", answer, (told) => {
     if (state.drawn !== shape(told)) drawColumns(columns, told, state, ask);
     state.drawn = shape(told);
+    columns.classList.remove("waiting");
     markColumns(columns, told);
     showAnswers(answer, told);
   }, 250);
@@ -23,6 +24,7 @@ export async function startTheory(about) {
   function edited() {
     Object.assign(state, { signs: {}, confidence: {}, wanted: {} });
     state.drawn = "";
+    columns.classList.add("waiting");
     ask();
   }
   function choose() {

@@ -64,7 +64,7 @@ export const chance = (logit) => 1 / (1 + Math.exp(-logit));
 /** A share as people read it; certainty is never rounded up to all. */
 export function percent(share) {
   const value = 100 * share;
-  return value > 99.5 && value < 100 ? "> 99 %" : `${Math.round(value)} %`;
+  return value > 99.5 ? "> 99 %" : `${Math.round(value)} %`;
 }
 
 export const rounded = (value) => (value < 0.095 ? value.toPrecision(1) : value.toFixed(1));
