@@ -176,6 +176,16 @@ def test_runners_up_stop_when_time_is_up(monkeypatch):
     assert (found.status, found.proved) == (Status.UNKNOWN, False)
 
 
+def test_the_best_of_many_output_columns_is_found():
+    lamps = [z3.Bool(f"lamp_{i}") for i in range(150)]
+    rules = [lamp == (a if i < 70 or i > 140 else b) for i, lamp in enumerate(lamps)]
+    layer = SMTLayer(Theory(rules, [a, b], lamps), backend=Table())
+    for logits in (torch.tensor([3.0, 1.0]), torch.tensor([1.0, 3.0])):
+        (row,) = layer.explain(logits, runner_up=True)
+        assert (row.runner_up.cost, row.runner_up.proved) == (1.0, True)
+        assert [part.cost for part in row.runner_up.overruled] == [1.0]
+
+
 def test_names_like_our_own_are_the_users():
     own = [z3.Bool(f"{stem}_{i}") for stem in ("mark", "fact", "twin") for i in range(3)]
     rules = {"all": own[0] == z3.And(own[1:4]), "some": z3.Or(own[4:]), "no": z3.Not(own[4])}

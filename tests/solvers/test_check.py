@@ -19,7 +19,7 @@ x = z3.Int("x")
 def factoring(bits=64):
     """The factors of a product of two primes: easy to state."""
     p, q = z3.BitVecs("p q", bits)
-    product = z3.BitVecVal((2**64 - 59) * (2**64 - 83), 2 * bits)
+    product = z3.BitVecVal(11400714785074694791 * 14029467366897019727, 2 * bits)
     wide = [z3.ZeroExt(bits, factor) for factor in (p, q)]
     return Theory([wide[0] * wide[1] == product, z3.ULE(p, q), p != 1], inputs=[p], outputs=[q])
 

@@ -101,6 +101,20 @@ def test_constraints_that_contradict_themselves_are_told_one_at_a_time():
         assert clash.minimal
 
 
+def test_names_like_our_own_are_the_users():
+    marks, facts = z3.Bools("mark_0 mark_1"), z3.Bools("fact_0 fact_1")
+    theory = Theory(
+        [z3.Xor(facts[0], facts[1]), z3.Not(marks[0]), marks[1] == facts[0]],
+        [facts[1], facts[0]],
+        marks,
+    )
+    for by_bits in (True, False):
+        conflicts = Conflicts(theory, by_bits=by_bits)
+        assert conflicts.find([1, -1], [-1, -1]).status is Status.SAT
+        assert conflicts.find([1, 1], [-1, 1]).formulas == (0,)
+        assert conflicts.find([1, 0], [1, 0]).formulas == (1,)
+
+
 class _Forgetful:
     """An oracle that answers the first questions, then gives up, once or for good."""
 
