@@ -4,6 +4,7 @@ import copy
 import math
 import pickle
 import re
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import pytest
@@ -11,7 +12,7 @@ import torch
 import z3
 
 from explained import Witness, check_enough, check_explanation
-from helpers import Changed, GivesUp, unknown_where
+from helpers import Changed, GivesUp, random_logits, unknown_where
 from smtlayer import Z3, Sat, SMTLayer, Solution, Status, Table, Theory, one_hot
 from smtlayer.nn.explain import Explainer
 from smtlayer.nn.runner_up import RunnersUp
@@ -214,6 +215,19 @@ def test_what_was_compiled_for_explanations_is_kept_and_not_copied():
     for again in (copy.deepcopy(layer), pickle.loads(pickle.dumps(layer))):
         assert again._explainer is None
         assert again.explain(torch.tensor([2.0, 0.5]), runner_up=True) == told
+
+
+def test_threads_may_ask_one_layer():
+    layer = SMTLayer(addition_theory(), backend=Sat())
+    rows = random_logits(12, 8)
+    alone = [layer.explain(row, wanted={"total": 9}, runner_up=True)[0] for row in rows]
+    layer = SMTLayer(addition_theory(), backend=Sat())
+    with ThreadPoolExecutor(4) as pool:
+        asked = pool.map(lambda row: layer.explain(row, {"total": 9}, runner_up=True)[0], rows)
+        for one, other in zip(asked, alone, strict=True):
+            assert (one.status, one.cost) == (other.status, other.cost)
+            assert one.blame.inputs == other.blame.inputs
+            assert one.runner_up.cost == other.runner_up.cost
 
 
 def test_another_time_limit_is_another_question():

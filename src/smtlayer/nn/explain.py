@@ -13,6 +13,7 @@ them either: blamed inputs, broken constraints and wanted outputs are minimal to
 """
 
 import math
+import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -96,6 +97,7 @@ class Explainer:
         self._outputs = symbols_of(self._theory._outputs)
         self._runners_up = RunnersUp(solver)
         self._constraints: dict[int, Broken] = {}
+        self._lock = threading.Lock()  # what it compiles answers one question at a time
 
     @cached_property
     def _conflicts(self) -> Conflicts:
@@ -122,8 +124,9 @@ class Explainer:
         answer = (found.status, found.inputs, found.outputs, found.cost, found.proved)
         plain = (part.tolist() for part in (logits, signs, weights, wanted, *answer))
         rows = [_Row(*parts) for parts in zip(*plain, strict=True)]
-        asked = zip(rows, own, against, strict=True)
-        return Explanations(tuple(self._explanation(options, *parts) for parts in asked))
+        with self._lock:
+            asked = zip(rows, own, against, strict=True)
+            return Explanations(tuple(self._explanation(options, *parts) for parts in asked))
 
     def _cores(
         self, signs: Tensor, weights: Tensor, wanted: Tensor, rows: Tensor
