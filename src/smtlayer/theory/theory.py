@@ -46,8 +46,10 @@ class Theory:
         Theory(1 constraint, inputs=[a, b], outputs=[total])
         >>> theory.encode(a=3, b=4)
         tensor([-1, -1,  1,  1, -1,  1, -1, -1], dtype=torch.int8)
-        >>> theory.decode(torch.tensor([-1.0, -1.0, 1.0, 1.0, 1.0]))
+        >>> theory.decode([-1, -1, 1, 1, 1])
         {'total': 7}
+        >>> Theory({"small": z3.ULE(a, 9), "same": a == b}, [a], [b]).constraint_names
+        ('small', 'same')
     """
 
     def __init__(self, constraints: Any, inputs: Sequence[Any], outputs: Sequence[Any]) -> None:
