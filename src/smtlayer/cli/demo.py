@@ -27,7 +27,7 @@ _LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 def demo(
     runs: list[Path] = typer.Argument(
-        None, metavar="[RUN]...", help="Folders of runs, as `smtlayer train --out` writes them.",
+        None, metavar="RUN", help="Folders of runs, as `smtlayer train --out` writes them.",
         show_default=False,
     ),
     host: str = typer.Option("127.0.0.1", help="Address to listen on: by default this machine's."),
