@@ -127,6 +127,7 @@ def test_bits_that_are_flipped_are_overruled(visit):
             with page.expect_response("**/api/addition"):
                 bit.click()
             expect(bit.locator("b")).to_contain_text("1")
+    expect(page.locator(".bar.flipped").first).to_be_visible()
     expect(page.locator(".bit.overruled").first).to_be_visible()
     expect(page.locator("#addition-answer")).to_contain_text("at a cost of")
     expect(page.locator("#addition-sum .taken")).to_be_visible()

@@ -131,6 +131,7 @@ HARD = (
 )
 
 
+@pytest.mark.slow  # Ctrl-C while nothing is asked: see the fixture of test_browser.py
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGINT for other processes")
 def test_ctrl_c_ends_it_even_while_it_works(addition_folder, tmp_path):
     words = ["-m", "smtlayer", "demo", str(addition_folder), "--port", "0", "--no-open"]

@@ -85,8 +85,8 @@ function bitRow(column, place, told, flipped, flip) {
   const label = `Bit ${place}: ${shown}, ${percent(sure)} certain${own ? ", flipped by you" : ""}${over ? ", overruled by the solver" : ""}${blamed ? ", blamed" : ""}`;
   return h("li", { class: `bit${over ? " overruled" : ""}${blamed ? " blamed" : ""}` },
     h("span", { class: "place" }, String(place)),
-    h("button", { type: "button", class: `bar ${column.value ? "one" : "zero"}`, title: label, "aria-label": label, "aria-pressed": null, click: () => flip(column.name) },
-      bar, h("b", {}, shown), own ? h("small", {}, "flipped") : null), percent(sure));
+    h("button", { type: "button", class: `bar ${column.value ? "one" : "zero"}${own ? " flipped" : ""}`, title: label, "aria-label": label, click: () => flip(column.name) },
+      bar, h("b", {}, shown)), percent(sure));
 }
 
 function showSum(place, told) {
