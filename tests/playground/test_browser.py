@@ -5,12 +5,15 @@ import shutil
 import signal
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="needs the playwright package")
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+BROWSER = next(filter(None, map(shutil.which, BROWSERS)), None)
+pytestmark = pytest.mark.skipif(
+    BROWSER is None, reason=f"needs a browser: none of {', '.join(BROWSERS)} is installed"
+)
 FLAGS = (
     "--no-sandbox", "--disable-gpu", "--disable-background-networking",
     "--disable-component-update", "--disable-sync", "--no-first-run",
@@ -23,11 +26,7 @@ expect.set_options(timeout=PATIENCE)
 @pytest.fixture(scope="module")
 def browser():
     with sync_api.sync_playwright() as playwright:
-        own = playwright.chromium.executable_path
-        found = next(filter(None, map(shutil.which, BROWSERS)), own if Path(own).exists() else None)
-        if found is None:
-            pytest.skip(f"needs a browser: none of {', '.join(BROWSERS)} is installed")
-        started = playwright.chromium.launch(executable_path=found, args=list(FLAGS))
+        started = playwright.chromium.launch(executable_path=BROWSER, args=list(FLAGS))
         yield started
         started.close()
 
