@@ -264,3 +264,29 @@ def test_odd_places_to_read_from_are_told_apart(tmp_path):
     marked = tmp_path / "marked.smt2"
     marked.write_text(script, encoding="utf-8-sig")
     assert Theory.from_smtlib(marked, ["a"], ["y"]).n_inputs == 1
+
+
+@pytest.mark.parametrize(
+    ("script", "said"),
+    [
+        (
+            r"(declare-const |\|| Bool){}(declare-const |x| Bool)(assert |x|)",
+            "line 1 has a backslash",
+        ),
+        ("(declare-const x Bool)(assert x)#| | |# {} |", r"line 1 has a comment within #\|"),
+    ],
+)
+def test_no_script_makes_z3_write_a_file(tmp_path, script, said):
+    target = tmp_path / "written"
+    hidden = f'(set-option :regular-output-channel "{target}")(echo "gotcha")'
+    with pytest.raises(TheoryError, match=said):
+        Theory.from_smtlib(script.format(hidden), inputs=["x"], outputs=["x"])
+    assert not target.exists()
+
+
+def test_no_name_makes_z3_write_a_file(tmp_path):
+    target = tmp_path / "written"
+    name = f'x| x)) (set-option :regular-output-channel "{target}") (assert (= |x'
+    with pytest.raises(TheoryError, match="no constant is declared as"):
+        Theory.from_smtlib("(declare-const x Bool)(assert x)", inputs=[name], outputs=["x"])
+    assert not target.exists()

@@ -106,7 +106,9 @@ def read(
     """The assertions of a script, the constants it declares under the given names, and the names
     that the assertions have.
     """
-    script = _theory_part(_load(text_or_path))
+    text = _load(text_or_path)
+    _refuse_ambiguous(text, names)
+    script = _theory_part(text)
     try:
         parse(script)
     except TheoryError as error:
@@ -125,6 +127,23 @@ def read(
         if term.decl().kind() != z3.Z3_OP_UNINTERPRETED or str(term.decl().name()) != name:
             raise _undeclared(name, _declared(script))
     return formulas[:split], constants, _assertion_names(script)
+
+
+def _refuse_ambiguous(text: str, names: Sequence[str]) -> None:
+    """Raises where z3 would read other commands than we do: it could be told to write a file."""
+    for token in _TOKEN.finditer(text):
+        word = token.group()
+        quoted = word.startswith("|") and "\\" in word
+        if quoted or (word.endswith("#") and text[token.end() : token.end() + 1] == "|"):
+            line = text.count("\n", 0, token.start()) + 1
+            found = "a backslash in a quoted symbol" if quoted else "a comment within #| and |#"
+            raise TheoryError(
+                f"Theory.from_smtlib: line {line} has {found}, which SMT-LIB does not know. "
+                f"Write it differently."
+            )
+    for name in names:
+        if "|" in name or "\\" in name:
+            raise _undeclared(name, _declared(text))
 
 
 def _undeclared(name: str, declared: Sequence[str]) -> TheoryError:
