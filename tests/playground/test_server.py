@@ -26,11 +26,11 @@ PLACES = torch.tensor([8, 4, 2, 1])
 
 
 class PerfectReader(nn.Module):
-    """Knows every test image of the sample; what it does not know it takes for a 1."""
+    """Knows every image that the page offers; what it does not know it takes for a 1."""
 
     def __init__(self):
         super().__init__()
-        digits = load_digits("sample").test
+        digits = load_digits("auto").test
         self.known = {
             image.numpy().tobytes(): int(label)
             for image, label in zip(digits.images, digits.labels, strict=True)
@@ -50,7 +50,7 @@ def perfect():
 
 
 def image_of(digit, number=0):
-    digits = load_digits("sample").test
+    digits = load_digits("auto").test
     return digits.images[digits.labels == digit][number]
 
 
