@@ -99,7 +99,10 @@ def test_the_next_failed_and_the_next_repaired_row_are_found(folder):
 def test_no_such_row_is_said(capsys, tmp_path):
     good = taught_run(tmp_path)
     code, told = refused(capsys, good, "--failed", "--row", 39)
-    assert (code, told) == (ExitCode.FAILED, "smtlayer: No test row from 39 on is failed.\n")
+    assert code == ExitCode.FAILED
+    assert told == "smtlayer: No test row from 39 on failed. Look at others with --row.\n"
+    _, told = refused(capsys, good, "--failed", "--repaired", "--row", 39)
+    assert "No test row from 39 on failed or was put right by the solver." in told
 
 
 def test_training_rows_can_be_looked_at(folder):

@@ -192,7 +192,9 @@ def find_row(
         for i, outcome in enumerate(found):
             if outcome in wanted:
                 return place + i
-    raise SMTLayerError(f"No {name} row from {start} on is {' or '.join(wanted)}.")
+    kinds = {"failed": "failed", "repaired": "was put right by the solver"}
+    told = " or ".join(kinds[kind] for kind in wanted if kind in kinds)
+    raise SMTLayerError(f"No {name} row from {start} on {told}. Look at others with --row.")
 
 
 def draw_rows(run: LoadedRun, examples: Examples, rows: Sequence[Inspected], path: Path) -> Path:
