@@ -11,6 +11,7 @@ TORCH  ?= torch==2.13.0
 
 demo: $(STAMP)
 	$(BIN)/smtlayer train mnist-addition --data sample --out runs/demo
+	@echo "(The command is $(BIN)/smtlayer; 'source $(BIN)/activate' puts it on your path.)"
 
 test: $(STAMP)
 	$(BIN)/python -m pytest -n 2 -q

@@ -64,6 +64,9 @@ def test_a_small_training_shows_both_networks_and_writes_all_of_a_run(trained):
         assert {"config.toml", "model.pt", "checkpoint.pt", "curves.png"} <= {
             path.name for path in (folder / method).iterdir()
         }
+    for command in (f"inspect {folder / 'best'} --failed", f"demo {folder / 'best'}",
+                    f"report {folder / 'conventional'} {folder / 'best'}"):  # fmt: skip
+        assert f"  smtlayer {command}\n" in answer.output
     picture = (folder / "best" / "examples.png").read_bytes()
     assert picture.startswith(b"\x89PNG")
     assert len(picture) > 20_000

@@ -83,7 +83,9 @@ def test_scouts_have_a_rate_and_an_epoch_of_their_own(school, config, monkeypatc
 
     monkeypatch.setattr("smtlayer.training.trainer.make_stepper", noting)
     lessons = LESSONS["pretrain"] | {"epochs": 3, "scout_lr": 0.5}
-    Trainer(school, config(pretrain=lessons)).run()
+    events = []
+    Trainer(school, config(pretrain=lessons), on_step=events.append).run()
+    assert [e.epochs for e in events if e.done == e.total] == [1, 3, 3, 2]
     assert seen == [("Scout", 1, 0.5), ("Model", 3, 0.02), ("Imitate", 3, 0.02), ("Model", 2, 0.02)]
 
 

@@ -105,11 +105,11 @@ def train(
     if timing:
         _time(console, configs, timing, folder, data_dir)
         return
-    runs = {}
-    for config in configs:
-        place = folder if len(configs) == 1 else folder / config.method
-        runs[config.method] = _run(console, row, config, place, data_dir)
+    alone = len(configs) == 1
+    places = {c.method: folder if alone else folder / c.method for c in configs}
+    runs = {c.method: _run(console, row, c, places[c.method], data_dir) for c in configs}
     _show(console, runs)
+    _what_next(console, places, runs)
 
 
 def _config(
@@ -179,11 +179,10 @@ class _Bars:
             bar, completed=event.done, loss=event.loss, right=event.accuracy,
             solver=event.solver_share,
         )  # fmt: skip
-        phase = getattr(self._config, event.phase)
-        steps = event.total // phase.epochs
+        steps = event.total // event.epochs
         if not self._console.is_terminal and event.done % steps == 0:
             self._console.print(
-                f"{label}: epoch {event.done // steps} of {phase.epochs}, loss {event.loss:.3f}, "
+                f"{label}: epoch {event.done // steps} of {event.epochs}, loss {event.loss:.3f}, "
                 f"right {event.accuracy:.1%}, solver {event.solver_share:.0%} of the time",
                 soft_wrap=True,
             )
@@ -253,6 +252,19 @@ def _show(console: Console, records: dict[str, training.RunRecord]) -> None:
         f"it reads {_percent(best.scores['representation'])} of them right.",
         width=min(console.width, 100),
     )
+
+
+def _what_next(
+    console: Console, places: dict[str, Path], records: dict[str, training.RunRecord]
+) -> None:
+    """Commands that show more of what was trained."""
+    lines = [f"smtlayer report {' '.join(map(str, places.values()))}"]
+    best = next((name for name in places if name != "conventional"), None)
+    if best is not None:
+        lines.insert(0, f"smtlayer inspect {places[best]} --failed")
+        if records[best].config["task"]["name"] == "mnist-addition":
+            lines.append(f"smtlayer demo {places[best]}")
+    console.print("To look closer:", *lines, sep="\n  ", highlight=False, soft_wrap=True)
 
 
 def _percent(share: float | None) -> str:

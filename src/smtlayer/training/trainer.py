@@ -44,6 +44,7 @@ class Event:
     loss: float
     accuracy: float
     solver_share: float  # of the time in this epoch
+    epochs: int = 1  # of this phase
 
 
 OnStep = Callable[[Event], None]
@@ -200,7 +201,7 @@ class Trainer:
         number = epoch if phase.name == "train" else -1 - epoch  # other rows in pre-training
         rows, size = self._rows(number), phase.options.batch_size
         order = self._order(len(rows), number)
-        view = _View(phase.name, stepper, module, start, self.on_step)
+        view = _View(phase, stepper, module, start, self.on_step)
         for step in range(sums.steps, steps):
             batch = self._moved(phase, rows.batch(order[step * size : (step + 1) * size]))
             loss, right = phase.look(module, batch)
@@ -274,7 +275,7 @@ def _telling(module: nn.Module, batch: Batch) -> tuple[Tensor, Tensor]:
 class _View:
     """Tells the progress bar how things stand, without a look at the device at every step."""
 
-    phase: PhaseName
+    phase: _Phase
     stepper: Stepper
     module: nn.Module
     start: float
@@ -290,7 +291,8 @@ class _View:
             solver = sum(layer.stats.solver_seconds for layer in solver_layers(self.module))
             self.share = solver / max(1e-9, time.perf_counter() - self.start)
         done, total = self.stepper.done, self.stepper.total
-        self.on_step(Event(self.phase, done, total, self.loss, self.accuracy, self.share))
+        name, epochs = self.phase.name, self.phase.options.epochs
+        self.on_step(Event(name, done, total, self.loss, self.accuracy, self.share, epochs))
 
 
 def task_loss(outputs: Tensor, batch: Batch) -> Tensor:
