@@ -14,9 +14,9 @@ from torch import Tensor
 
 from smtlayer.solvers.base import Solver
 from smtlayer.solvers.clauses import Cnf, facts
+from smtlayer.solvers.front import InFront
 from smtlayer.solvers.repair import signed
 from smtlayer.solvers.results import Core, Solution, Status
-from smtlayer.theory import Theory
 
 _MOST = 32  # models with the wanted outputs; where there are more, no list is made
 _OPEN = 256  # columns that the wanted outputs may leave open at once
@@ -27,7 +27,7 @@ _Models = NDArray[np.uint8]  # (K, bytes): a bit for each input, then for each o
 
 
 @final
-class Completing:
+class Completing(InFront):
     """Repairs by the list of all models with the wanted outputs, where it is short.
 
     Labels come again in every epoch, and where they leave the inputs little freedom (the answers of
@@ -42,40 +42,12 @@ class Completing:
         size: How many lists are kept; the least recently used goes first.
     """
 
-    capturable = False
-
     def __init__(self, solver: Solver, cnf: Cnf, size: int) -> None:
-        self._solver = solver
+        super().__init__(solver)
         self._cnf = cnf
         self._size = size
         self._lists: OrderedDict[bytes, _Models | None] = OrderedDict()  # None: not a short list
-        self._hits = 0
         self._start()
-
-    @property
-    def theory(self) -> Theory:
-        """The theory it answers for."""
-        return self._solver.theory
-
-    @property
-    def name(self) -> str:
-        """Who is asked."""
-        return self._solver.name
-
-    @property
-    def limit_ms(self) -> int | None:
-        """Time limit of one row's question."""
-        return self._solver.limit_ms
-
-    @property
-    def deterministic(self) -> bool:
-        """As the solver that is asked."""
-        return self._solver.deterministic
-
-    @property
-    def cache_hits(self) -> int:
-        """Rows answered from memory so far: by a list that was there already, or by the solver."""
-        return self._hits + self._solver.cache_hits
 
     def __len__(self) -> int:
         """How many wanted rows are remembered."""

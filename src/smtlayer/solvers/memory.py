@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from smtlayer.solvers.base import Solver, check_positive
+from smtlayer.solvers.front import InFront
 from smtlayer.solvers.results import Core, Solution, Status
-from smtlayer.theory import Theory
 
 _Rows = list[int]
 _Records = NDArray[Any]  # structured: a field for each field of the answer
@@ -32,7 +32,7 @@ def check_size(who: str, size: int) -> None:
 
 
 @final
-class Remembering:
+class Remembering(InFront):
     """Answers rows from memory where it can, and asks another solver about the rest, on the host.
 
     What an answer hangs on is what it is remembered by:
@@ -53,14 +53,11 @@ class Remembering:
         size: How many answers are kept; the least recently used goes first.
     """
 
-    capturable = False
-
     def __init__(self, solver: Solver, size: int) -> None:
+        super().__init__(solver)
         self.size = size
         check_positive(self, "size")
-        self._solver = solver
         self._memory: OrderedDict[bytes, bytes] = OrderedDict()
-        self._hits = 0
         self._locks: dict[int, threading.Lock] = {}
         n, m = solver.theory.n_inputs, solver.theory.n_outputs
         self._solution = np.dtype([
@@ -68,31 +65,6 @@ class Remembering:
             ("proved", "?"),
         ])  # fmt: skip
         self._core = np.dtype([("status", "i1"), ("inputs", "?", (n,))])
-
-    @property
-    def theory(self) -> Theory:
-        """The theory it answers for."""
-        return self._solver.theory
-
-    @property
-    def name(self) -> str:
-        """Who is asked."""
-        return self._solver.name
-
-    @property
-    def limit_ms(self) -> int | None:
-        """Time limit of one row's question."""
-        return self._solver.limit_ms
-
-    @property
-    def deterministic(self) -> bool:
-        """As the solver that is asked; see the class."""
-        return self._solver.deterministic
-
-    @property
-    def cache_hits(self) -> int:
-        """Rows answered from memory so far, repeated rows of a batch among them."""
-        return self._hits + self._solver.cache_hits
 
     def __len__(self) -> int:
         """How many answers are remembered."""

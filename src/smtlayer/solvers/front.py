@@ -1,0 +1,43 @@
+"""This file holds what a solver that stands in front of another passes on."""
+
+from smtlayer.solvers.base import Solver
+from smtlayer.theory import Theory
+
+
+class InFront:
+    """Abstract: a solver that answers some questions itself, and leaves the rest to another.
+
+    Args:
+        solver: The one behind.
+    """
+
+    capturable = False
+
+    def __init__(self, solver: Solver) -> None:
+        self._solver = solver
+        self._hits = 0
+
+    @property
+    def theory(self) -> Theory:
+        """The theory it answers for."""
+        return self._solver.theory
+
+    @property
+    def name(self) -> str:
+        """Who is asked."""
+        return self._solver.name
+
+    @property
+    def limit_ms(self) -> int | None:
+        """Time limit of one row's question."""
+        return self._solver.limit_ms
+
+    @property
+    def deterministic(self) -> bool:
+        """As the solver that is asked."""
+        return self._solver.deterministic
+
+    @property
+    def cache_hits(self) -> int:
+        """Rows answered from memory so far, here or behind; repeated rows of a batch among them."""
+        return self._hits + self._solver.cache_hits
