@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
-from rich.console import Console
+from rich.console import Console, Group, RenderableType
 from rich.table import Table as RichTable
 
 from smtlayer.cli.complete import devices
@@ -118,7 +118,7 @@ def _scaling(console: Console) -> Iterator[scaling.Cost]:
             yield from scaling.costs(problem)
 
 
-def _show(found: list[dict[str, Any]], table: RichTable, as_json: bool) -> None:
+def _show(found: list[dict[str, Any]], table: RenderableType, as_json: bool) -> None:
     if as_json:
         for one in found:
             typer.echo(json.dumps(one))
@@ -155,21 +155,22 @@ def _starts(starts: list[startup.Start]) -> RichTable:
     return table
 
 
-def _costs(found: list[scaling.Cost]) -> RichTable:
-    table = RichTable(
-        title="Milliseconds a row (-: the backend cannot; *: gave up on rows)", title_justify="left"
-    )
-    backends = list(dict.fromkeys(cost.backend for cost in found))
-    table.add_column("theory")
-    table.add_column("columns", justify="right")
-    for question in scaling.QUESTIONS:
-        for backend in backends:
-            table.add_column(f"{question}\n{backend}", justify="right")
+def _costs(found: list[scaling.Cost]) -> Group:
+    """A table for each question, so that they fit a terminal."""
     cells = {(c.family, c.size, c.question, c.backend): c for c in found}
-    for family, size in dict.fromkeys((c.family, c.size) for c in found):
-        row = [cells[family, size, q, b] for q in scaling.QUESTIONS for b in backends]
-        table.add_row(f"{family}, {row[0].title}", str(row[0].columns), *map(_cell, row))
-    return table
+    backends = list(dict.fromkeys(cost.backend for cost in found))
+    tables = []
+    for question in scaling.QUESTIONS:
+        table = RichTable(title=f"{question}, milliseconds a row", title_justify="left")
+        table.add_column("theory", no_wrap=True)
+        for heading in ("columns", *backends):
+            table.add_column(heading, justify="right")
+        for family, size in dict.fromkeys((c.family, c.size) for c in found):
+            row = [cells[family, size, question, backend] for backend in backends]
+            name, columns = f"{family}, {row[0].title}", str(row[0].columns)
+            table.add_row(name, columns, *map(_cell, row))
+        tables.append(table)
+    return Group(*tables, "-: the backend cannot; *: gave up on rows")
 
 
 def _cell(cost: scaling.Cost) -> str:
