@@ -1,5 +1,7 @@
 """What several test files share: backends, questions, and solvers that answer on purpose amiss."""
 
+import os
+import signal
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -138,3 +140,15 @@ def small_network(layer: nn.Module, columns: int) -> nn.Sequential:
     """A network with the layer in its middle of nowhere: features, logits, layer."""
     torch.manual_seed(0)
     return nn.Sequential(nn.Linear(3, 8), nn.Tanh(), nn.Linear(8, columns), layer)
+
+
+class Stop:
+    """Interrupts the training after so many steps, as Ctrl-C does."""
+
+    def __init__(self, steps: int) -> None:
+        self.left = steps
+
+    def __call__(self, event: object) -> None:
+        self.left -= 1
+        if self.left == 0:
+            os.kill(os.getpid(), signal.SIGINT)

@@ -36,12 +36,26 @@ def explain_and_check(theory, *, seed=0, rows=6, backend=None, inference="maxsmt
 
 @pytest.mark.parametrize("name", THEORIES)
 def test_every_statement_about_a_theory_of_any_kind_is_so(name):
-    explain_and_check(THEORIES[name](), rows=10)
+    told = explain_and_check(THEORIES[name](), rows=10)
+    assert {row.status for row in told} <= {"fits", "repaired"}
+    assert any(row.read for row in told)
 
 
 @pytest.mark.parametrize("seed", range(30))
 def test_every_statement_about_a_random_theory_is_so(seed):
-    explain_and_check(random_theory(seed), seed=seed)
+    told = explain_and_check(random_theory(seed), seed=seed)
+    assert {row.status for row in told} <= {"fits", "repaired"}
+
+
+def test_random_theories_bring_about_every_kind_of_statement():
+    rows = [row for seed in range(6) for row in explain_and_check(random_theory(seed), seed=seed)]
+    assert {row.status for row in rows} == {"fits", "repaired"}
+    assert any(row.overruled for row in rows)
+    assert any(row.conflict is not None and row.conflict.constraints for row in rows)
+    blames = [row.blame for row in rows if row.blame is not None]
+    assert any(blame.inputs and blame.constraints for blame in blames)
+    assert any(not blame.inputs for blame in blames)  # wanted outputs that no input allows
+    assert any(row.runner_up is not None for row in rows)
 
 
 @pytest.mark.parametrize("weights", ["logit", "softmax"])

@@ -1,12 +1,10 @@
 """A network of the task's own trains first, and teaches another."""
 
-import os
-import signal
-
 import pytest
 import torch
 from torch import nn
 
+from helpers import Stop
 from smtlayer.errors import ConfigError
 from smtlayer.training import Trainer
 from smtlayer.training.trainer import make_stepper
@@ -87,18 +85,6 @@ def test_scouts_have_a_rate_and_an_epoch_of_their_own(school, config, monkeypatc
     Trainer(school, config(pretrain=lessons), on_step=events.append).run()
     assert [e.epochs for e in events if e.done == e.total] == [1, 3, 3, 2]
     assert seen == [("Scout", 1, 0.5), ("Model", 3, 0.02), ("Imitate", 3, 0.02), ("Model", 2, 0.02)]
-
-
-class Stop:
-    """Interrupts the training after so many steps, as Ctrl-C does."""
-
-    def __init__(self, steps):
-        self.left = steps
-
-    def __call__(self, event):
-        self.left -= 1
-        if self.left == 0:
-            os.kill(os.getpid(), signal.SIGINT)
 
 
 @pytest.mark.parametrize("steps", [5, 10, 15, 20, 25, 30, 40])

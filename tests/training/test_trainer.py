@@ -4,6 +4,7 @@ import signal
 import pytest
 import torch
 
+from helpers import Stop
 from smtlayer.errors import ConfigError
 from smtlayer.tasks import Rows
 from smtlayer.training import Trainer, TrainOptions
@@ -50,18 +51,6 @@ def test_the_same_seed_trains_the_same_network_and_another_another(task, config)
     one, two, other = (Trainer(task, config(seed=s)).run() for s in (0, 0, 1))
     assert torch.equal(weights(one), weights(two))
     assert not torch.equal(weights(one), weights(other))
-
-
-class Stop:
-    """Interrupts the training after so many steps, as Ctrl-C does."""
-
-    def __init__(self, steps):
-        self.left = steps
-
-    def __call__(self, event):
-        self.left -= 1
-        if self.left == 0:
-            os.kill(os.getpid(), signal.SIGINT)
 
 
 @pytest.mark.parametrize("steps", [1, 9, 10, 15, 25])

@@ -145,11 +145,11 @@ def _marked(theory: Theory) -> Theory:
 
 def _open(marked: Theory, by_bits: bool, timeout_s: float) -> tuple[Oracle, Sequence[int]]:
     """Who answers, with the literals of the marked theory's columns."""
-    if by_bits:
-        try:
-            cnf = to_cnf(marked, timeout_s)
-            return SatRow(cnf, marked.n_inputs, int(timeout_s * 1000)), cnf.columns
-        except NotFiniteError:
-            pass
+    try:
+        cnf = to_cnf(marked, timeout_s) if by_bits else None
+    except NotFiniteError:  # z3 takes what does not come down to bits
+        cnf = None
+    if cnf is not None:
+        return SatRow(cnf, marked.n_inputs, int(timeout_s * 1000)), cnf.columns
     row = Z3Row(marked, Z3())
     return row, row.columns
