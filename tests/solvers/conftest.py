@@ -1,9 +1,7 @@
 """A pool of worker processes for all tests of solvers, since each takes seconds to start."""
 
-from functools import partial
-
 import pytest
-from faulty import Logs, rows, solver
+from faulty import at_full_strength
 
 from smtlayer.solvers.pool import pool_of
 
@@ -17,11 +15,7 @@ def shared_pool():
 @pytest.fixture
 def pool(shared_pool, tmp_path):
     """Two workers that have started."""
-    log = tmp_path / "warm-up"
-    answering = set()
-    while len(answering) < 2:
-        solver(partial(Logs, log), workers=2).solve(rows(*[20] * 10))
-        answering = {line.split()[0] for line in log.read_text().splitlines()[-10:]}
+    assert at_full_strength(shared_pool, tmp_path / "warm-up")
     return shared_pool
 
 

@@ -8,6 +8,7 @@ import os
 import signal
 import threading
 import time
+from functools import partial
 from pathlib import Path
 
 import torch
@@ -154,3 +155,14 @@ class Wide(Echo):
 
     def solve(self, inputs):
         return Row(Status.SAT, inputs, [*inputs[3:], 1])
+
+
+def at_full_strength(pool, log):
+    """Whether as many workers answer as the pool has room for, once there is work for all."""
+    answering = set()
+    for _ in range(100):  # a worker that starts late finds the rows of others answered
+        solver(partial(Logs, log), pool.size).solve(rows(*[20] * 10))
+        answering = {int(line.split()[0]) for line in log.read_text().splitlines()[-10:]}
+        if len(answering) == pool.size:
+            break
+    return answering == set(pool.pids) and len(answering) == pool.size
