@@ -1,6 +1,7 @@
 """Fixtures for all tests."""
 
 import os
+import signal
 import tempfile
 from pathlib import Path
 
@@ -10,10 +11,12 @@ import torch
 
 # A hook and not a fixture: doctests under src compile theories too, and no fixture reaches them.
 def pytest_configure(config):
-    """The disk cache of this run is its own, in child processes too, and ends with it."""
+    """Child processes too have this run's own disk cache, which ends with it, and hear Ctrl-C."""
     folder = tempfile.TemporaryDirectory(prefix="smtlayer-cache-")
     config.add_cleanup(folder.cleanup)
     os.environ["SMTLAYER_CACHE"] = folder.name
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as shells have it for what runs behind
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # and with it for child processes
 
 
 @pytest.fixture(autouse=True)

@@ -2,8 +2,11 @@
 
 import os
 import signal
-from collections.abc import Callable
+import subprocess
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 import z3
@@ -152,3 +155,13 @@ class Stop:
         self.left -= 1
         if self.left == 0:
             os.kill(os.getpid(), signal.SIGINT)
+
+
+@contextmanager
+def running(command: Sequence[str], **options: Any) -> Iterator["subprocess.Popen[Any]"]:
+    """A process whose output is read here; however the test ends, it does not outlive it."""
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options) as it:
+        try:
+            yield it
+        finally:
+            it.kill()

@@ -7,6 +7,7 @@ import time
 import pytest
 from typer.testing import CliRunner
 
+from helpers import running
 from smtlayer import __version__
 from smtlayer.cli import app
 from smtlayer.errors import ConfigError
@@ -126,7 +127,7 @@ def test_timing_writes_the_ratio_and_trains_nothing(tmp_path):
 def test_ctrl_c_keeps_what_was_done_and_says_how_to_go_on(tmp_path):
     command = [sys.executable, "-m", "smtlayer", "train", "mnist-addition", *SMALL, "--method",
                "best", "--set", "train.rows=100000", "--out", str(tmp_path)]  # fmt: skip
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+    with running(command, text=True) as process:
         deadline = time.monotonic() + 60
         while not (tmp_path / "config.toml").exists() and time.monotonic() < deadline:
             time.sleep(0.2)

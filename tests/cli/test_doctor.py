@@ -4,7 +4,6 @@ import io
 import json
 import os
 import signal
-import subprocess
 import time
 import tomllib
 from functools import partial
@@ -15,6 +14,7 @@ import pytest
 from shell import COMMAND, smtlayer
 from typer.testing import CliRunner
 
+from helpers import running
 from smtlayer.cli import app, checks, selftest
 from smtlayer.cli.checks import EXTRAS, REQUIRED, Finding, Package
 
@@ -271,8 +271,7 @@ def test_wrong_answers_are_found_out(monkeypatch):
 
 
 def test_ctrl_c_ends_it_and_leaves_no_process():
-    with subprocess.Popen([*COMMAND, "doctor"], stdout=subprocess.PIPE, text=True,
-                          start_new_session=True) as process:  # fmt: skip
+    with running([*COMMAND, "doctor"], text=True, start_new_session=True) as process:
         first = [process.stdout.readline() for _ in range(3)]
         assert "Python" in first[2]
         process.send_signal(signal.SIGINT)

@@ -4,7 +4,6 @@ import errno
 import re
 import shlex
 import signal
-import subprocess
 import time
 from pathlib import Path
 
@@ -13,6 +12,7 @@ import typer
 from shell import COMMAND, python, smtlayer
 
 import smtlayer as smtlayer_package
+from helpers import running
 from smtlayer.cli import app
 from smtlayer.cli.errors import MEANINGS, ExitCode, exit_code_of
 from smtlayer.errors import (
@@ -175,7 +175,7 @@ def test_a_bug_is_one_line_and_code_seventy_and_debug_shows_the_trace():
 @pytest.mark.parametrize("words", [["--help"], ["cache"], ["--version"]])
 def test_a_reader_that_goes_away_is_no_error(words):
     command = [*COMMAND, *words]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+    with running(command) as process:
         process.stdout.close()
         assert process.stderr.read() == b""
         assert process.wait(60) == 141
@@ -183,7 +183,7 @@ def test_a_reader_that_goes_away_is_no_error(words):
 
 def test_ctrl_c_ends_without_a_trace(tmp_path):
     command = [*COMMAND, "lab", "mnist-addition-10", "--steps", "100000"]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+    with running(command, text=True) as process:
         time.sleep(5)
         process.send_signal(signal.SIGINT)
         _, said = process.communicate(timeout=60)

@@ -6,7 +6,6 @@ import os
 import pickle
 import shutil
 import signal
-import subprocess
 import sys
 import textwrap
 import threading
@@ -26,6 +25,7 @@ from helpers import (
     input_gradient,
     majority_of_three,
     random_logits,
+    running,
     small_network,
 )
 from smtlayer import Z3, SMTLayer, Table, Theory
@@ -265,7 +265,7 @@ INTERRUPTED = """
 @pytest.mark.skipif(os.name == "nt", reason="POSIX signals")
 def test_ctrl_c_while_z3_works_is_a_keyboard_interrupt():
     command = [sys.executable, "-c", textwrap.dedent(INTERRUPTED)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+    with running(command, text=True) as process:
         alarm = threading.Timer(60, process.kill)
         alarm.start()
         try:
@@ -277,7 +277,6 @@ def test_ctrl_c_while_z3_works_is_a_keyboard_interrupt():
             assert process.stdout.readline() == "1.0\n", "the layer does not work afterwards"
         finally:
             alarm.cancel()
-            process.kill()
 
 
 def test_the_time_limit_of_z3_is_no_keyboard_interrupt():

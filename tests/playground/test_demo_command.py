@@ -13,6 +13,7 @@ import torch
 from made_run import addition_run, sudoku_run, write_run
 from rich.console import Console
 
+from helpers import running
 from smtlayer.cli import demo as command
 from smtlayer.errors import ConfigError, MissingDataError
 from smtlayer.playground.trained import load, load_all
@@ -135,20 +136,18 @@ HARD = (
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGINT for other processes")
 def test_ctrl_c_ends_it_even_while_it_works(addition_folder, tmp_path):
     words = ["-m", "smtlayer", "demo", str(addition_folder), "--port", "0", "--no-open"]
-    serving = subprocess.Popen(
-        [sys.executable, *words], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        text=True, start_new_session=True,
-    )  # fmt: skip
-    lines = iter(serving.stdout.readline, "")
-    url = next(line.split()[1] for line in lines if line.startswith("Open "))
-    with httpx.Client(base_url=url, timeout=60) as client:
-        question = {"text": HARD, "inputs": "y", "outputs": "y"}
-        easy = question | {"text": "(declare-const y Bool)(assert (or y (not y)))"}
-        assert client.post("/api/theory", json=easy).status_code == 200
-        with pytest.raises(httpx.ReadTimeout):
-            client.post("/api/theory", json=question, timeout=1)
-        os.killpg(serving.pid, signal.SIGINT)  # as a terminal does: to all of the group
-        out, told = serving.communicate(timeout=60)
+    line, options = [sys.executable, *words], {"text": True, "start_new_session": True}
+    with running(line, cwd=tmp_path, **options) as serving:
+        lines = iter(serving.stdout.readline, "")
+        url = next(line.split()[1] for line in lines if line.startswith("Open "))
+        with httpx.Client(base_url=url, timeout=60) as client:
+            question = {"text": HARD, "inputs": "y", "outputs": "y"}
+            easy = question | {"text": "(declare-const y Bool)(assert (or y (not y)))"}
+            assert client.post("/api/theory", json=easy).status_code == 200
+            with pytest.raises(httpx.ReadTimeout):
+                client.post("/api/theory", json=question, timeout=1)
+            os.killpg(serving.pid, signal.SIGINT)  # as a terminal does: to all of the group
+            out, told = serving.communicate(timeout=60)
     assert serving.returncode == 0
     assert told == ""
     assert out.strip().endswith("Ended.")

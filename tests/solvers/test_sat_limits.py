@@ -3,7 +3,6 @@
 import os
 import random
 import signal
-import subprocess
 import sys
 import textwrap
 import time
@@ -13,6 +12,7 @@ import pytest
 import torch
 import z3
 
+from helpers import running
 from smtlayer import Core, Sat, SMTLayer, Status, Theory
 from smtlayer.solvers import sat
 from smtlayer.solvers.cnf import to_cnf
@@ -96,10 +96,8 @@ def test_a_repair_that_takes_too_long_is_the_best_so_far_and_says_so():
 
 
 INTERRUPTED = """
-    import signal
     from smtlayer import Sat
     from test_sat_limits import ROWS, crowded
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have it ignored
     solver = Sat(timeout_ms=100_000).compile(crowded())
     print("ready", flush=True)
     try:
@@ -112,19 +110,16 @@ INTERRUPTED = """
 
 def test_ctrl_c_ends_a_long_question_at_once_and_the_next_one_is_answered():
     folders = [str(Path(__file__).parent), *sys.path]
-    process = subprocess.Popen(
-        [sys.executable, "-c", textwrap.dedent(INTERRUPTED)],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(folders), "OMP_NUM_THREADS": "1"},
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    assert process.stdout.readline() == "ready\n"
-    time.sleep(0.5)  # so that the question is under way
-    process.send_signal(signal.SIGINT)
-    start = time.monotonic()
-    assert process.stdout.readline() == "interrupted\n"
-    assert time.monotonic() - start < 2
-    assert process.communicate(timeout=30)[0] == "[[1], [-1]]\n"
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(folders), "OMP_NUM_THREADS": "1"}
+    command = [sys.executable, "-c", textwrap.dedent(INTERRUPTED)]
+    with running(command, env=env, text=True) as process:
+        assert process.stdout.readline() == "ready\n"
+        time.sleep(0.5)  # so that the question is under way
+        process.send_signal(signal.SIGINT)
+        start = time.monotonic()
+        assert process.stdout.readline() == "interrupted\n"
+        assert time.monotonic() - start < 2
+        assert process.communicate(timeout=30)[0] == "[[1], [-1]]\n"
     assert process.returncode == 0
 
 

@@ -1,12 +1,12 @@
 import json
 import os
 import signal
-import subprocess
 import sys
 import time
 
 import pytest
 
+from helpers import running
 from smtlayer.errors import ConfigError
 from smtlayer.training import grid
 from smtlayer.training.grid import Job, State, exit_code, run_jobs, timing_jobs, train_jobs
@@ -162,13 +162,10 @@ def test_a_real_interrupt_ends_a_process_that_runs_a_grid(tmp_path):
         "import sys\nfrom pathlib import Path\nfrom smtlayer.training.grid import Job, run_jobs\n"
         f"run_jobs([Job('a', (sys.executable, '-c', {sleeper!r}), Path('a.json'), Path('a.txt'))])"
     )
-    process = subprocess.Popen(
-        [sys.executable, "-c", script], cwd=tmp_path, stderr=subprocess.PIPE,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
-    )  # fmt: skip
-    wait_for(lambda: pids.exists() and pids.read_text(), 60)
-    os.kill(process.pid, signal.SIGINT)
-    _, errors = process.communicate(timeout=30)
+    with running([sys.executable, "-c", script], cwd=tmp_path) as process:
+        wait_for(lambda: pids.exists() and pids.read_text(), 60)
+        os.kill(process.pid, signal.SIGINT)
+        _, errors = process.communicate(timeout=30)
     assert b"KeyboardInterrupt" in errors
     wait_for(lambda: gone(int(pids.read_text())))
     assert (tmp_path / "pid.clean").exists()
