@@ -159,7 +159,10 @@ class Stop:
 
 @contextmanager
 def running(command: Sequence[str], **options: Any) -> Iterator["subprocess.Popen[Any]"]:
-    """A process whose output is read here; however the test ends, it does not outlive it."""
+    """A process whose output is read here; however the test ends, it does not outlive it.
+
+    Lines that arrive together with one that was read by `readline` are lost to `communicate`.
+    """
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options) as it:
         try:
             yield it

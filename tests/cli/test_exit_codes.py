@@ -38,6 +38,22 @@ main()
 """
 
 
+STOPPED = """
+import os, signal, sys, time
+import smtlayer.solvers.store as store
+from smtlayer.__main__ import main
+class HalfMade:
+    def __init__(self):
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(60)
+    def __del__(self):
+        self.owner
+store.default_store = HalfMade
+sys.argv = ["smtlayer", "cache"]
+main()
+"""
+
+
 def raising(error):
     def call():
         raise error
@@ -191,6 +207,13 @@ def test_ctrl_c_ends_without_a_trace(tmp_path):
     # 130 for both.
     assert process.returncode in (130, -signal.SIGINT)
     assert "Traceback" not in said
+
+
+def test_ctrl_c_in_the_middle_of_making_something_shows_no_trace_of_it():
+    done = python(STOPPED)
+    assert done.returncode == 130
+    assert done.stderr.strip() == ""
+    assert "no attribute 'owner'" in python(STOPPED, SMTLAYER_DEBUG="1").stderr
 
 
 def test_the_page_tells_every_code():

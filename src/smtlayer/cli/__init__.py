@@ -5,7 +5,7 @@ import os
 import typer
 
 from smtlayer import __version__
-from smtlayer.cli.errors import MEANINGS, exit_code_of
+from smtlayer.cli.errors import MEANINGS, end_quietly_at_ctrl_c, exit_code_of
 from smtlayer.cli.help import Section, in_line
 from smtlayer.cli.registry import Listed, ListedGroup
 
@@ -95,4 +95,5 @@ def _options(
 
 def run() -> int:
     """The command line; see `errors` for what it returns."""
+    end_quietly_at_ctrl_c()
     return exit_code_of(lambda: app(prog_name="smtlayer", standalone_mode=False))

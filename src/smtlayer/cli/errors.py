@@ -2,11 +2,13 @@
 
 import io
 import os
+import signal
 import sys
 import traceback
 from collections.abc import Callable
 from enum import IntEnum
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import typer
@@ -59,6 +61,18 @@ def exit_code_of(call: Callable[[], object]) -> int:
     except Exception as error:
         return _told(error)
     return _code(ended)
+
+
+def end_quietly_at_ctrl_c() -> None:
+    """What Ctrl-C leaves half made, such as a context of z3, is not to complain as it goes."""
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        if not wants_traces():
+            sys.unraisablehook = lambda _: None
+        signal.default_int_handler(number, frame)
+
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # nobody has other plans
+        signal.signal(signal.SIGINT, stop)
 
 
 def _never_fail_to_print() -> None:
