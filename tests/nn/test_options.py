@@ -1,7 +1,10 @@
 """Options that cannot work are refused in words; modes of torch do not matter."""
 
+import math
 import pickle
+import re
 from fractions import Fraction
+from functools import partial
 
 import pytest
 import torch
@@ -11,9 +14,11 @@ from smtlayer import (
     Z3,
     Auto,
     Enumerate,
+    Sat,
     SMTLayer,
     SolverCrashedError,
     SolverUnknownError,
+    Status,
     Table,
     Theory,
 )
@@ -57,6 +62,37 @@ def test_an_attribute_error_in_a_backend_is_told_as_it_is():
 def test_limits_must_be_above_zero(make, message):
     with pytest.raises(ValueError, match=message):
         make()
+
+
+@pytest.mark.parametrize("wrong", [None, "10", True, [1]])
+def test_limits_must_be_numbers(wrong):
+    layer = SMTLayer(xor())
+    for who, name, make in (
+        ("Z3", "timeout_ms", Z3),
+        ("Sat", "timeout_ms", Sat),
+        ("Auto", "list_timeout_s", Auto),
+        ("Theory.check", "timeout_s", xor().check),
+        ("SMTLayer.explain", "timeout_s", partial(layer.explain, torch.ones(2))),
+    ):
+        said = f"{who} expects {name} above 0. Got {wrong!r}."
+        with pytest.raises(TypeError, match=re.escape(said)):
+            make(**{name: wrong})
+
+
+@pytest.mark.parametrize("limit", [math.inf, 2**40])
+def test_limits_may_be_as_good_as_none(limit):
+    theory, signs = addition(2), torch.tensor([[1, -1, 1, 1]], dtype=torch.int8)
+    unbounded = [Z3(limit), Sat(limit), Table(timeout_s=limit), Enumerate(timeout_ms=limit),
+                 Auto(timeout_ms=limit, list_timeout_s=limit), Z3(limit, workers=1)]  # fmt: skip
+    for backend in unbounded:
+        solver = backend.compile(theory)
+        assert solver.solve(signs).status.item() == Status.SAT
+        assert theory.decode(solver.maximize(signs, torch.ones(1, 4)).outputs)["total"].item() == 5
+        layer = SMTLayer(theory, backend=backend)
+        told = layer.explain(signs.double(), {"total": [0]}, runner_up=True, timeout_s=limit)[0]
+        assert told.blame.constraints
+        assert told.runner_up is not None
+    assert theory.check(timeout_s=limit).satisfiable
 
 
 def test_training_works_after_a_first_call_in_inference_mode():

@@ -40,6 +40,7 @@ from smtlayer.nn.runner_up import RunnersUp
 from smtlayer.nn.symbol_columns import blamed_of, symbols_of, values_of, wanted_of
 from smtlayer.solvers import Solver, Status
 from smtlayer.solvers.conflict import Conflicts
+from smtlayer.solvers.limits import check_limit
 from smtlayer.theory import Theory
 
 _RUNNER_UP: Mapping[Status, RunnerUpStatus] = {
@@ -59,8 +60,7 @@ class Options:
     timeout_s: float
 
     def __post_init__(self) -> None:
-        if not self.timeout_s > 0:
-            raise ValueError(f"SMTLayer.explain expects timeout_s above 0. Got {self.timeout_s!r}.")
+        check_limit("SMTLayer.explain", "timeout_s", self.timeout_s)
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from torch import Tensor
 
 from smtlayer.errors import NotFiniteError
 from smtlayer.solvers import Z3, Sat, Solution, Solver, Status
+from smtlayer.solvers.limits import milliseconds
 from smtlayer.theory import Theory, one_hot
 from smtlayer.theory.encodings import Encoding, OneHotEncoding
 from smtlayer.theory.symbols import unheard_of
@@ -56,7 +57,7 @@ class RunnersUp:
         if self._solver.limit_ms is None:
             return self._by_column(signs, weights, outputs, timeout_s)
         wanted = torch.cat([torch.zeros_like(outputs), outputs])
-        solver = self._compiled(max(1, int(timeout_s * 1000)))
+        solver = self._compiled(max(1, milliseconds(timeout_s)))
         return _rival(solver.maximize(signs[None], weights[None], wanted[None]), 0, len(outputs))
 
     def _by_column(

@@ -4,8 +4,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from smtlayer.errors import NotFiniteError
-from smtlayer.solvers.base import Backend, Solver, check_positive
+from smtlayer.solvers.base import Backend, Solver
 from smtlayer.solvers.cnf import to_cnf
+from smtlayer.solvers.limits import check_positive
 from smtlayer.solvers.models import Models, list_models
 from smtlayer.solvers.sat import Sat
 from smtlayer.solvers.table import Table

@@ -99,14 +99,6 @@ class Backend(Protocol):
         """A solver for this theory."""
 
 
-def check_positive(options: object, *names: str) -> None:
-    """Raises unless the named options are above zero."""
-    for name in names:
-        value = getattr(options, name)
-        if not value > 0:
-            raise ValueError(f"{type(options).__name__} expects {name} above 0. Got {value!r}.")
-
-
 Signs = Sequence[int]
 
 

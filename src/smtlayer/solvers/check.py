@@ -11,6 +11,7 @@ import z3
 from smtlayer.solvers.auto import Auto
 from smtlayer.solvers.base import Backend
 from smtlayer.solvers.conflict import Conflicts
+from smtlayer.solvers.limits import check_limit, milliseconds
 from smtlayer.solvers.models import Models, list_models
 from smtlayer.solvers.results import Status
 from smtlayer.solvers.z3 import ask
@@ -111,8 +112,7 @@ def check_theory(
 ) -> TheoryReport:
     """Asks what `TheoryReport` holds, each question under the time limit."""
     for name, value in (("timeout_s", timeout_s), ("max_models", max_models)):
-        if not value > 0:
-            raise ValueError(f"Theory.check expects {name} above 0. Got {value!r}.")
+        check_limit("Theory.check", name, value)
     satisfiable, conflict = _satisfiable(theory, timeout_s)
     models = list_models(theory, max_models, timeout_s)
     limit = min(timeout_s, Auto().list_timeout_s)
@@ -207,7 +207,7 @@ def _label_counts(models: Models) -> LabelCounts:
 
 
 def _answer(solver: Any, timeout_s: float, *assumptions: Any) -> bool | None:
-    answer = ask(solver, max(1, int(timeout_s * 1000)), *assumptions)
+    answer = ask(solver, max(1, milliseconds(timeout_s)), *assumptions)
     return None if answer == z3.unknown else bool(answer == z3.sat)
 
 

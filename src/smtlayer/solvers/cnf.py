@@ -20,6 +20,7 @@ from smtlayer.solvers import store
 from smtlayer.solvers.clauses import NUMBERS, Cnf, join
 from smtlayer.solvers.equivalence import merge
 from smtlayer.solvers.integers import bounded_integers
+from smtlayer.solvers.limits import milliseconds
 from smtlayer.solvers.values import Values, differing, value_clauses
 from smtlayer.theory import Theory
 from smtlayer.theory.symbols import unheard_of
@@ -101,7 +102,7 @@ def _apply(steps: Sequence[Any], formulas: Sequence[Any], context: Any, deadline
         else z3.With(z3.Tactic(step[0], ctx=context), **step[1])
         for step in steps
     ]
-    left_ms = max(1, int((deadline - time.monotonic()) * 1000))
+    left_ms = max(1, milliseconds(deadline - time.monotonic()))
     try:
         (result,) = z3.TryFor(z3.Then(*tactics, ctx=context), left_ms, ctx=context)(goal)
     except z3.Z3Exception as error:

@@ -16,6 +16,7 @@ import z3
 from smtlayer.errors import NotFiniteError, SolverCrashedError
 from smtlayer.solvers.base import Signs
 from smtlayer.solvers.cnf import to_cnf
+from smtlayer.solvers.limits import milliseconds
 from smtlayer.solvers.repair import Oracle, signed
 from smtlayer.solvers.results import Status
 from smtlayer.solvers.sat import SatRow
@@ -150,6 +151,6 @@ def _open(marked: Theory, by_bits: bool, timeout_s: float) -> tuple[Oracle, Sequ
     except NotFiniteError:  # z3 takes what does not come down to bits
         cnf = None
     if cnf is not None:
-        return SatRow(cnf, marked.n_inputs, int(timeout_s * 1000)), cnf.columns
+        return SatRow(cnf, marked.n_inputs, milliseconds(timeout_s)), cnf.columns
     row = Z3Row(marked, Z3())
     return row, row.columns

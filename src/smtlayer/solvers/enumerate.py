@@ -10,7 +10,8 @@ from typing import final
 import z3
 
 from smtlayer.errors import TooManyModelsError
-from smtlayer.solvers.base import Row, Signs, Solver, check_positive
+from smtlayer.solvers.base import Row, Signs, Solver
+from smtlayer.solvers.limits import check_positive, milliseconds
 from smtlayer.solvers.results import Status
 from smtlayer.solvers.rowwise import Rowwise
 from smtlayer.solvers.z3 import ask, status_of
@@ -62,12 +63,13 @@ class EnumerateRow:
         columns = (*own.inputs, *own.outputs)
         solver = z3.Solver(ctx=own.inputs[0].ctx)
         solver.add(*own.formulas)
+        limit_ms = milliseconds(timeout_ms / 1000)
         self._statuses: dict[tuple[Signs, Signs], Status] = {}
         for signs in itertools.product((-1, 1), repeat=len(columns)):
             solver.push()
             solver.add(*(c if s > 0 else z3.Not(c) for c, s in zip(columns, signs, strict=True)))
             split = (signs[: own.n_inputs], signs[own.n_inputs :])
-            self._statuses[split] = status_of(ask(solver, timeout_ms))
+            self._statuses[split] = status_of(ask(solver, limit_ms))
             solver.pop()
 
     def solve(self, inputs: Signs) -> Row:

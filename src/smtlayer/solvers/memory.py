@@ -12,8 +12,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from smtlayer.solvers.base import Solver, check_positive
+from smtlayer.solvers.base import Solver
 from smtlayer.solvers.front import InFront
+from smtlayer.solvers.limits import check_positive
 from smtlayer.solvers.results import Core, Solution, Status
 
 _Rows = list[int]

@@ -17,6 +17,7 @@ from smtlayer.errors import NotFiniteError
 from smtlayer.solvers import store
 from smtlayer.solvers.clauses import Cnf
 from smtlayer.solvers.cnf import to_cnf
+from smtlayer.solvers.limits import LONGEST_S, milliseconds
 from smtlayer.solvers.z3 import ask
 from smtlayer.theory import Theory
 from smtlayer.theory.symbols import unheard_of
@@ -59,7 +60,7 @@ def list_models(
     """
     key = (theory.digest, max_models)
     if key not in _memory:
-        kinds = [f"models_{max_models}", f"models_{max_models}_{int(timeout_s * 1000)}"]
+        kinds = [f"models_{max_models}", f"models_{max_models}_{milliseconds(timeout_s)}"]
         found = (_load(theory, kind) for kind in kinds[: 1 + foresee])
         kept = next((models for models in found if models is not None), None)
         models = _list(theory, max_models, timeout_s, foresee) if kept is None else kept
@@ -129,7 +130,8 @@ def _by_clauses(cnf: Cnf, deadline: float) -> Iterator[list[int]]:
     """Finite theories: a SAT solver, thousands of models a second."""
     variables = {abs(x) for x in cnf.columns}
     with Minisat22(bootstrap_with=cnf.clauses) as solver:
-        alarm = threading.Timer(max(deadline - time.monotonic(), 0), solver.interrupt)
+        left_s = min(max(deadline - time.monotonic(), 0.0), LONGEST_S)
+        alarm = threading.Timer(left_s, solver.interrupt)
         alarm.daemon = True
         alarm.start()
         try:
@@ -156,7 +158,7 @@ def _by_z3(theory: Theory, deadline: float) -> Iterator[list[int]]:
     solver = z3.SimpleSolver(ctx=context)
     solver.add(*own.formulas, *(x == column for x, column in zip(literals, columns, strict=True)))
     while True:
-        left_ms = int((deadline - time.monotonic()) * 1000)
+        left_ms = milliseconds(deadline - time.monotonic())
         if left_ms <= 0:
             raise TimeoutError
         answer = ask(solver, left_ms)

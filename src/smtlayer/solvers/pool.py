@@ -8,6 +8,7 @@ from multiprocessing.connection import wait
 from typing import final
 
 from smtlayer.errors import SolverCrashedError
+from smtlayer.solvers.limits import LONGEST_S
 from smtlayer.solvers.pace import Pace
 from smtlayer.solvers.process import START_S, WorkerProcess
 from smtlayer.solvers.recipe import Recipe
@@ -118,8 +119,8 @@ class Pool:
         """Waits until a worker replies, dies, or is late."""
         busy = [worker for worker in self._workers if worker.stage != "idle"]
         left_s = min((worker.deadline for worker in busy), default=0.0) - time.monotonic()
-        timeout = None if left_s == float("inf") else max(0.0, left_s)
-        replied = wait([worker.connection for worker in busy], timeout)
+        left_s = min(max(0.0, left_s), LONGEST_S)
+        replied = wait([worker.connection for worker in busy], left_s)
         for worker in busy:
             if worker.connection in replied:
                 self._receive(worker, job)

@@ -10,11 +10,12 @@ from typing import Any, final
 from pysat.solvers import Glucose4
 
 from smtlayer.errors import NotFiniteError
-from smtlayer.solvers.base import Row, Signs, Solver, check_positive
+from smtlayer.solvers.base import Row, Signs, Solver
 from smtlayer.solvers.blame import blamed_columns
 from smtlayer.solvers.clauses import Cnf, facts
 from smtlayer.solvers.cnf import to_cnf
 from smtlayer.solvers.completions import Completing
+from smtlayer.solvers.limits import check_positive
 from smtlayer.solvers.memory import check_size, remembering
 from smtlayer.solvers.repair import Answer, cheapest_repair, exact_integers, signed
 from smtlayer.solvers.results import Status

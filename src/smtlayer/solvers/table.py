@@ -21,8 +21,9 @@ import torch
 from torch import Tensor
 
 from smtlayer.errors import TooManyModelsError
-from smtlayer.solvers.base import Solver, check_positive
+from smtlayer.solvers.base import Solver
 from smtlayer.solvers.exact import first_minimum
+from smtlayer.solvers.limits import check_positive
 from smtlayer.solvers.models import Models, list_models
 from smtlayer.solvers.posterior import Posterior, draw_model, mean_inputs, overruled
 from smtlayer.solvers.results import Core, Solution, Status

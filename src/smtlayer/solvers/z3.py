@@ -9,8 +9,9 @@ from typing import Any, final
 import z3
 
 from smtlayer.errors import SolverCrashedError
-from smtlayer.solvers.base import Row, Signs, Solver, check_positive
+from smtlayer.solvers.base import Row, Signs, Solver
 from smtlayer.solvers.blame import blamed_columns
+from smtlayer.solvers.limits import check_positive, milliseconds
 from smtlayer.solvers.memory import check_size, remembering
 from smtlayer.solvers.repair import (
     Answer,
@@ -136,7 +137,7 @@ class Z3Row:
 
     def check(self, literals: Sequence[int]) -> Answer:
         """Whether these literals can hold together, within the time limit."""
-        left_ms = int((self.deadline - time.monotonic()) * 1000)
+        left_ms = milliseconds(self.deadline - time.monotonic())
         if left_ms <= 0:
             return Answer(Status.UNKNOWN)
         try:
