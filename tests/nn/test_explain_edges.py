@@ -46,6 +46,7 @@ BAD = [
     ((torch.ones(2), {"z": 1}), {}, ValueError, "'z' is not among the outputs, which are y"),
     ((torch.ones(2), {"y": 7}), {}, ValueError, "'y' is a Bool and takes True or False. Got 7"),
     ((torch.ones(2),), {"timeout_s": 0}, ValueError, "expects timeout_s above 0. Got 0."),
+    ((torch.ones(2), {1: True}), {}, TypeError, "expects wanted by the names of symbols"),
 ]  # fmt: skip
 
 

@@ -1,5 +1,8 @@
 """Values become signs and signs become values again, one at a time and in arrays."""
 
+import copy
+import math
+import pickle
 from fractions import Fraction
 from functools import cache
 
@@ -10,7 +13,7 @@ import z3
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from smtlayer import Theory, one_hot
+from smtlayer import Theory, TheoryError, one_hot
 from smtlayer.theory import OneHot, to_signs
 
 tried = settings(deadline=None, max_examples=50)
@@ -243,6 +246,93 @@ def test_floating_point_values_are_floats():
     assert theory.encode(x=[1.5, 0.5]).tolist() == [[-1, 1], [1, -1]]
     assert theory.decode_inputs(torch.tensor([1, -1])) == {"x": 0.5}
     assert theory.input_names == ("x=0.5", "x=1.5")
+
+
+FLOATS = """
+(declare-const x (_ FloatingPoint 8 24)) (declare-const a Bool)
+(assert (= a (fp.gt x ((_ to_fp 8 24) RNE 1.0))))
+"""
+
+
+def test_floating_point_values_are_the_same_in_every_context():
+    values = [0.1, 1.5, math.inf, -math.inf, math.nan]
+    theory = Theory.from_smtlib(FLOATS, inputs=[one_hot("x", values)], outputs=["a"])
+    near = float(np.float32(0.1))
+    names = (f"x={near}", "x=1.5", "x=inf", "x=-inf", "x=NaN")
+    for other in (theory, copy.deepcopy(theory), pickle.loads(pickle.dumps(theory))):
+        assert other.input_names == names
+        assert other.encode(x=values).equal(2 * torch.eye(5, dtype=torch.int8) - 1)
+        assert other.decode_inputs(other.encode(x=values[:4]))["x"].tolist() == [near, *values[1:4]]
+
+
+def test_lists_are_taken_as_they_are_written():
+    wide = bits(64)
+    numbers = [1, 2**63 + 1, 2**64 - 1]
+    assert wide.decode_inputs(wide.encode(v=numbers))["v"].tolist() == numbers
+    x, s = z3.Int("x"), z3.String("s")
+    far = over(one_hot(x, [2**63 + 1, 2**63, 1]))
+    assert far.encode(x=[1, 2**63 + 1]).tolist() == [[-1, -1, 1], [1, -1, -1]]
+    with pytest.raises(TheoryError, match=r"'s' takes one of \('1', 'a'\). Got 1\."):
+        over(one_hot(s, ["1", "a"])).encode(s=[1, "a"])
+    with pytest.raises(TheoryError, match=r"'x' takes one of .*Got \{1: 2\}\."):
+        far.encode(x={1: 2})
+
+
+def test_no_rows_encode_to_no_rows():
+    assert over(one_hot(z3.Int("x"), range(3))).encode(x=[]).shape == (0, 3)
+    assert bits(4).encode(v=[]).shape == (0, 4)
+    assert over(y).encode(y=np.zeros((2, 0), dtype=bool)).shape == (2, 0, 1)
+
+
+def test_tensors_of_any_type_and_lists_of_z3_values_encode():
+    assert bits(4).encode(v=torch.tensor([1.0], dtype=torch.bfloat16)).tolist() == [[-1, -1, -1, 1]]
+    assert bits(4).encode(v=[z3.BitVecVal(3, 4), 1]).tolist() == [[-1, -1, 1, 1], [-1, -1, -1, 1]]
+    assert over(y).encode(y=[z3.BoolVal(True), False]).tolist() == [[1], [-1]]
+    with pytest.raises(TheoryError, match="expects one value for 'v', or an array of them"):
+        bits(4).encode(v=torch.ones(2, device="meta"))
+
+
+def test_truth_values_decode_as_signs():
+    assert addition().decode(torch.tensor([True, False, False, True, True])) == {"total": 19}
+    assert addition().decode(np.ones(5, dtype=np.uint64)) == {"total": 31}
+    with pytest.raises(
+        TypeError, match=r"of signs.* Got a Tensor of torch.complex64 on cpu"
+    ):
+        addition().decode(torch.ones(5, dtype=torch.complex64))
+
+
+def test_values_that_are_deep_inside_differ():
+    chain = z3.Datatype("Chain")
+    chain.declare("end")
+    chain.declare("link", ("number", z3.IntSort()), ("rest", chain))
+    chain = chain.create()
+
+    def of(numbers):
+        term = chain.end
+        for number in numbers:
+            term = chain.link(number, term)
+        return term
+
+    long, other = of(range(40)), of([7, *range(1, 40)])
+    theory = over(one_hot(z3.Const("c", chain), [long, other, chain.end]))
+    assert theory.encode(c=[other]).tolist() == [[-1, 1, -1]]
+    assert len(set(copy.deepcopy(theory).input_names)) == 3
+
+
+def test_one_value_written_in_two_ways_is_refused():
+    zeros = z3.K(z3.IntSort(), 0)
+    one, same = z3.Store(z3.Store(zeros, 0, 2), 3, 5), z3.Store(z3.Store(zeros, 3, 5), 0, 2)
+    table = z3.Array("table", z3.IntSort(), z3.IntSort())
+    with pytest.raises(TheoryError, match="of symbol 'table' may be one and the same"):
+        over(one_hot(table, [one, same]))
+    assert over(one_hot(table, [one, zeros])).n_inputs == 2
+
+
+def test_values_of_one_hot_may_come_from_tensors_but_not_from_another_context():
+    x = z3.Int("x")
+    assert over(one_hot(x, torch.arange(2))).input_names == ("x=0", "x=1")
+    with pytest.raises(TheoryError, match=r"1 belongs to another z3 context than .x.\. Bring it"):
+        over(one_hot(x, [z3.IntVal(1, z3.Context()), 2]))
 
 
 def test_decoding_something_else_than_signs_says_what_to_pass():

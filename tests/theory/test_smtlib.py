@@ -284,6 +284,13 @@ def test_no_script_makes_z3_write_a_file(tmp_path, script, said):
     assert not target.exists()
 
 
+def test_text_that_z3_would_read_in_part_is_refused():
+    text = "(declare-const a Bool)\n(declare-const b Bool)(assert (= a b))\0(assert (not a))"
+    with pytest.raises(TheoryError, match="line 2 has a NUL character"):
+        Theory.from_smtlib(text, ["a"], ["b"])
+    assert Theory.from_smtlib("\ufeff" + text.split("\0")[0], ["a"], ["b"]).n_inputs == 1
+
+
 def test_no_name_makes_z3_write_a_file(tmp_path):
     target = tmp_path / "written"
     name = f'x| x)) (set-option :regular-output-channel "{target}") (assert (= |x'

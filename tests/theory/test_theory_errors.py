@@ -90,6 +90,13 @@ def test_one_symbol_is_not_a_sequence(symbols):
 
 
 @pytest.mark.parametrize("role", ["inputs", "outputs"])
+def test_symbols_must_be_in_an_order(role):
+    message = f"Theory: {role} must be in an order, that of their columns. Got a set. Give a list."
+    with assert_refused(TypeError, message):
+        Theory(y == a, **{"inputs": [a], "outputs": [y], role: {a, y}})
+
+
+@pytest.mark.parametrize("role", ["inputs", "outputs"])
 def test_a_theory_needs_inputs_and_outputs(role):
     with assert_refused(
         TheoryError, f"Theory needs at least one symbol among its {role}. Got none."

@@ -246,6 +246,12 @@ def wanted_signs(
 ) -> Tensor:
     """What a user wants of the outputs as signs, (B, m) int8; 0 for no opinion."""
     if isinstance(wanted, Mapping):
+        strange = [name for name in wanted if not isinstance(name, str)]
+        if strange:
+            raise TypeError(
+                "SMTLayer.explain expects wanted by the names of symbols, as strings. "
+                f"Got {strange[0]!r}."
+            )
         wanted = theory.encode_outputs(**wanted)
     elif wanted is None:
         wanted = torch.zeros(theory.n_outputs, dtype=torch.int8)

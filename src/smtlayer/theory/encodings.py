@@ -9,14 +9,16 @@
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import combinations
 from typing import Any, Protocol
 
 import numpy as np
 import z3
 from numpy.typing import NDArray
+from torch import Tensor
 
 from smtlayer.errors import TheoryError
 
@@ -215,20 +217,21 @@ class OneHotEncoding:
 
     def encode(self, values: NDArray[Any]) -> Signs:
         position = {value: i for i, value in enumerate(self.python_values)}
-        index = [position.get(self._key(value), -1) for value in values.ravel().tolist()]
+        keys = [self._key(value) for value in values.ravel().tolist()]
+        index = [position.get(key, -1) if isinstance(key, Hashable) else -1 for key in keys]
         if -1 in index:
             raise TheoryError(
                 f"Theory.encode: symbol {_name(self.symbol)!r} takes one of {self.python_values}. "
                 f"Got {values.ravel().tolist()[index.index(-1)]!r}."
             )
-        hot = np.eye(len(self.values), dtype=np.int8)[index] * 2 - 1
-        return np.asarray(hot.astype(np.int8).reshape(*values.shape, -1))
+        hot = np.eye(len(self.values), dtype=np.int8)[np.array(index, dtype=np.intp)] * 2 - 1
+        return np.asarray(hot.astype(np.int8).reshape(*values.shape, len(self.values)))
 
     def _key(self, value: Any) -> Any:
-        if z3.is_expr(value):
-            return python_value(value)
         if isinstance(value, float) and z3.is_real(self.symbol) and math.isfinite(value):
             return Fraction(str(value))  # 0.1 is a tenth, as z3 reads it
+        if isinstance(value, int | float) and z3.is_fp(self.symbol):
+            return python_value(z3.FPVal(value, self.symbol.sort(), self.symbol.ctx))
         return value
 
     def decode(self, signs: Signs) -> NDArray[Any]:
@@ -275,6 +278,13 @@ def _one_hot_encoding(symbol: Any, values: Sequence[Any]) -> OneHotEncoding:
                 f"one_hot: symbol {_name(symbol)!r} has the value {value!r} more than once. "
                 f"Give each value once."
             )
+    compound = any(term.num_args() for term in terms)  # such may be written in several ways
+    for one, other in combinations(terms, 2) if compound else ():
+        if not z3.is_false(z3.simplify(one == other)):
+            raise TheoryError(
+                f"one_hot: the values {one} and {other} of symbol {_name(symbol)!r} may be one and "
+                f"the same. Give each value once."
+            )
     if len(terms) < 2:
         raise TheoryError(
             f"one_hot: symbol {_name(symbol)!r} needs at least two values. Got {len(terms)}. "
@@ -290,7 +300,13 @@ def _z3_value(symbol: Any, value: Any) -> Any:
         f"one_hot: {value!r} is not a value of {_name(symbol)!r}, whose sort is {sort}. "
         f"Give values of that sort."
     )
-    value = value.item() if isinstance(value, np.generic) else value
+    if z3.is_expr(value) and value.ctx != symbol.ctx:
+        raise TheoryError(
+            f"one_hot: {value!r} belongs to another z3 context than {_name(symbol)!r}. Bring it "
+            f"there with value.translate(symbol.ctx)."
+        )
+    number = isinstance(value, np.generic) or (isinstance(value, Tensor) and value.ndim == 0)
+    value = value.item() if number else value
     literal = isinstance(value, int) or (isinstance(value, str) and z3.is_string(symbol))
     given = value
     try:
@@ -323,18 +339,21 @@ def sides(equation: Any) -> tuple[Any, Any]:
 
 
 def python_value(term: Any) -> Any:
-    """A z3 value as Python has it: int, bool, str, Fraction, or an enumeration member's name."""
+    """A z3 value as Python has it: int, bool, str, Fraction, float, or the name of a member."""
     if z3.is_bool(term):
         return z3.is_true(term)
     if z3.is_int_value(term) or z3.is_bv_value(term):
         return term.as_long()
     if z3.is_rational_value(term):
         return Fraction(term.numerator_as_long(), term.denominator_as_long())
-    if z3.is_fp_value(term) and not (term.isNaN() or term.isInf()):
-        return float(python_value(z3.simplify(z3.fpToReal(term))))
+    if z3.is_fp_value(term) and not term.isNaN():
+        if term.isInf():
+            return -math.inf if term.isNegative() else math.inf
+        return float(python_value(z3.simplify(z3.fpToReal(term, term.ctx))))
     if z3.is_string_value(term):
         return re.sub(r"\\u\{([0-9a-f]+)\}", lambda m: chr(int(m[1], 16)), term.as_string())
-    return str(term)
+    text = str(term)
+    return term.sexpr() if "..." in text else text  # z3 leaves out what is deep inside
 
 
 def _whole(values: NDArray[Any]) -> NDArray[Any]:

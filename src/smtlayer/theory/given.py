@@ -1,6 +1,7 @@
 """This file checks what a theory is made of: constraints and their names, inputs, outputs."""
 
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Any
 
 import z3
@@ -47,6 +48,11 @@ def symbols_of(symbols: Any, role: str) -> list[Any]:
     if z3.is_expr(symbols) or isinstance(symbols, (str, OneHot)):
         raise TypeError(
             f"Theory: {role} must be a sequence, such as [{symbols!r}]. Got one symbol."
+        )
+    if isinstance(symbols, AbstractSet):
+        raise TypeError(
+            f"Theory: {role} must be in an order, that of their columns. "
+            f"Got a {type(symbols).__name__}. Give a list."
         )
     found = _listed(symbols, role)
     if not found:

@@ -131,6 +131,12 @@ def read(
 
 def _refuse_ambiguous(text: str, names: Sequence[str]) -> None:
     """Raises where z3 would read other commands than we do: it could be told to write a file."""
+    if "\0" in text:
+        line = text.count("\n", 0, text.index("\0")) + 1
+        raise TheoryError(
+            f"Theory.from_smtlib: line {line} has a NUL character, at which z3 would stop to read. "
+            f"Take it out."
+        )
     for token in _TOKEN.finditer(text):
         word = token.group()
         quoted = word.startswith("|") and "\\" in word
@@ -153,8 +159,10 @@ def _undeclared(name: str, declared: Sequence[str]) -> TheoryError:
 
 
 def _load(text_or_path: str | Path) -> str:
-    if isinstance(text_or_path, str) and text_or_path.lstrip().startswith(("(", ";")):
-        return text_or_path
+    if isinstance(text_or_path, str):
+        text = text_or_path.removeprefix("\ufeff")  # some editors put it there
+        if text.lstrip().startswith(("(", ";")):
+            return text
     if not isinstance(text_or_path, str | Path):
         raise TypeError(
             f"Theory.from_smtlib expects SMT-LIB text or a path. Got {type(text_or_path).__name__}."

@@ -35,12 +35,30 @@ def encode_rows(encodings: Sequence[Encoding], values: Mapping[str, Any], role: 
 def _array(name: str, value: Any) -> Any:
     value = python_value(value) if z3.is_expr(value) else value
     try:
-        return np.asarray(value.detach().cpu() if isinstance(value, Tensor) else value)
-    except ValueError as error:
+        if isinstance(value, Tensor):
+            host = value.detach().cpu()
+            return np.asarray(host.double() if host.is_floating_point() else host)
+        array = np.asarray(value)
+        return array if isinstance(value, np.ndarray) else _as_given(array, value)
+    except (ValueError, TypeError, RuntimeError, NotImplementedError) as error:
         raise TheoryError(
             f"Theory.encode expects one value for {name!r}, or an array of them with rows of the "
             f"same length. Got {value!r}."
         ) from error
+
+
+def _as_given(array: Any, value: Any) -> Any:
+    """Undoes what numpy does to mixed lists: large integers become floats, and numbers texts."""
+    if array.dtype.kind not in "fUO":
+        return array
+    exact = np.array(value, dtype=object)
+    members = exact.ravel().tolist()
+    if array.dtype.kind == "O":
+        exact = np.empty(len(members), dtype=object)
+        exact[:] = [python_value(member) if z3.is_expr(member) else member for member in members]
+        return exact.reshape(array.shape)
+    same = str if array.dtype.kind == "U" else float | np.floating | Tensor
+    return array if all(isinstance(member, same) for member in members) else exact
 
 
 def _shared_shape(arrays: Mapping[str, Any]) -> tuple[int, ...]:
@@ -57,10 +75,13 @@ def decode_rows(encodings: Sequence[Encoding], given: Any, role: str) -> dict[st
     """Values by symbol name for signs of shape (..., columns)."""
     try:
         signs = torch.as_tensor(given).detach().cpu()
+        if signs.is_complex():
+            raise TypeError("complex numbers have no signs")
+        signs = torch.where(signs, 1.0, -1.0) if signs.dtype == torch.bool else signs.double()
     except (RuntimeError, TypeError, ValueError) as error:
         raise TypeError(
             f"Theory.decode expects {role} as a tensor of signs, such as layer(logits) or "
-            f"layer.solve(logits).{role}. Got {type(given).__name__}."
+            f"layer.solve(logits).{role}. Got {_told(given)}."
         ) from error
     width = sum(len(e.columns) for e in encodings)
     if signs.ndim == 0 or signs.shape[-1] != width:
@@ -74,6 +95,11 @@ def decode_rows(encodings: Sequence[Encoding], given: Any, role: str) -> dict[st
         start += len(encoding.columns)
         values[str(encoding.symbol.decl().name())] = _with_none(encoding, part)
     return values
+
+
+def _told(given: Any) -> str:
+    kind = type(given).__name__
+    return f"a {kind} of {given.dtype} on {given.device}" if isinstance(given, Tensor) else kind
 
 
 def _with_none(encoding: Encoding, signs: Any) -> Any:
