@@ -230,9 +230,9 @@ class Explainer:
         return Broken(None, None, f"{symbol.name} is one of {values}")
 
     def _runner_up(self, row: _Row, timeout_s: float) -> tuple[RunnerUp | None, RunnerUpStatus]:
-        signs = torch.tensor(row.signs, dtype=torch.int8)
-        weights = torch.tensor(row.weights, dtype=torch.float64)
-        outputs = torch.tensor(row.outputs, dtype=torch.int8)
+        signs = torch.tensor(row.signs, dtype=torch.int8, device="cpu")
+        weights = torch.tensor(row.weights, dtype=torch.float64, device="cpu")
+        outputs = torch.tensor(row.outputs, dtype=torch.int8, device="cpu")
         found = self._runners_up.find(signs, weights, outputs, timeout_s)
         if found.status is not Status.SAT:
             return None, _RUNNER_UP[found.status]
@@ -254,7 +254,7 @@ def wanted_signs(
             )
         wanted = theory.encode_outputs(**wanted)
     elif wanted is None:
-        wanted = torch.zeros(theory.n_outputs, dtype=torch.int8)
+        wanted = torch.zeros(theory.n_outputs, dtype=torch.int8, device="cpu")
     if not isinstance(wanted, Tensor):
         raise TypeError(
             "SMTLayer.explain expects wanted as a tensor of signs, or as a mapping of values by "

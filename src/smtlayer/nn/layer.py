@@ -270,7 +270,7 @@ class SMTLayer(nn.Module):
             ) from error
 
     def _refuse_unsatisfiable(self) -> None:
-        free = torch.zeros(1, self.theory.n_inputs, dtype=torch.int8)
+        free = torch.zeros(1, self.theory.n_inputs, dtype=torch.int8, device="cpu")
         if self.solver.solve(free).status.item() != Status.UNSAT:
             return
         conflict = conflict_of(self.theory)

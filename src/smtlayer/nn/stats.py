@@ -114,7 +114,9 @@ class Stats:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         host = torch.device("cpu")
-        counts = {(group, host): torch.tensor(n) for group, n in state["counts"].items()}
+        counts = {
+            (group, host): torch.tensor(n, device=host) for group, n in state["counts"].items()
+        }
         seconds, hits = state["seconds"], state["hits"]
         self.__dict__.update(_totals=counts, _seconds=seconds, _hits=hits, _paused=False)
 

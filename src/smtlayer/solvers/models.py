@@ -114,7 +114,7 @@ def _list(theory: Theory, max_models: int, timeout_s: float, foresee: bool) -> M
     if len(found) > max_models:
         found.pop()
         reason = f"{_MORE} than {max_models} models"
-    signs = torch.tensor(sorted(found), dtype=torch.int8)
+    signs = torch.tensor(sorted(found), dtype=torch.int8, device="cpu")
     signs = signs.reshape(len(found), theory.n_inputs + theory.n_outputs)
     inputs, outputs = signs[:, : theory.n_inputs], signs[:, theory.n_inputs :]
     return Models(inputs.contiguous(), outputs.contiguous(), not reason, reason)

@@ -342,10 +342,10 @@ def _partial_lookup(models: Models, device: torch.device) -> _Lookup:
     """Complete assignments first; then a free column has the first model of either value."""
     signs = torch.cat([models.inputs, models.outputs], dim=-1)
     count, columns = signs.shape
-    place = 3 ** torch.arange(columns - 1, -1, -1)
-    first = torch.full((3,) * columns, count, dtype=torch.int32)
+    place = 3 ** torch.arange(columns - 1, -1, -1, device="cpu")
+    first = torch.full((3,) * columns, count, dtype=torch.int32, device="cpu")
     index = ((signs.long() + 1) * place).sum(-1)
-    first.view(-1)[index] = torch.arange(count, dtype=torch.int32)
+    first.view(-1)[index] = torch.arange(count, dtype=torch.int32, device="cpu")
     for axis in range(columns):
         false, free, true = first.unbind(axis)
         free.copy_(torch.minimum(false, true))

@@ -74,7 +74,8 @@ def _shared_shape(arrays: Mapping[str, Any]) -> tuple[int, ...]:
 def decode_rows(encodings: Sequence[Encoding], given: Any, role: str) -> dict[str, Any]:
     """Values by symbol name for signs of shape (..., columns)."""
     try:
-        signs = torch.as_tensor(given).detach().cpu()
+        plain = given if isinstance(given, Tensor) else torch.as_tensor(given, device="cpu")
+        signs = plain.detach().cpu()
         if signs.is_complex():
             raise TypeError("complex numbers have no signs")
         signs = torch.where(signs, 1.0, -1.0) if signs.dtype == torch.bool else signs.double()
