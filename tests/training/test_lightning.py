@@ -1,5 +1,6 @@
 """The callback in real Lightning trainings, small ones."""
 
+import math
 import os
 import re
 import runpy
@@ -204,11 +205,14 @@ def test_a_total_is_taken_at_its_word():
     assert module.seen == [0, 0.25, 0.5, 0.75, 1, 1]
 
 
-def test_bad_arguments_are_refused():
-    with pytest.raises(ValueError, match=r"every_n_steps of at least 0. Got -1"):
-        SolverCallback(every_n_steps=-1)
-    with pytest.raises(ValueError, match=r"total of at least one step. Got 0"):
-        SolverCallback(total=0)
+@pytest.mark.parametrize("number", [-1, 0.5, math.nan, "1"])
+def test_bad_arguments_are_refused(number):
+    every = re.escape(f"every_n_steps as a whole number of at least 0. Got {number!r}.")
+    with pytest.raises(ValueError, match=every):
+        SolverCallback(every_n_steps=number)
+    total = re.escape(f"total as a whole number, at least one step. Got {number!r}.")
+    with pytest.raises(ValueError, match=total):
+        SolverCallback(total=number)
 
 
 def test_the_trainer_may_come_from_either_package():

@@ -1,3 +1,7 @@
+import math
+import re
+
+import numpy as np
 import pytest
 import torch
 import z3
@@ -62,6 +66,39 @@ def test_counts_of_all_layers_are_added_up(model):
     assert solver_counts(both)["rows"] == 10
 
 
-def test_no_steps_at_all_are_refused(model):
-    with pytest.raises(ValueError, match=r"at least one step. Got 0"):
-        Stepper(model, torch.optim.SGD(model.parameters(), 0.1), total=0)
+@pytest.mark.parametrize("total", [0, -3, math.nan, 2.5, None, "3", True])
+def test_a_total_that_is_no_number_of_steps_is_refused(model, total):
+    said = re.escape(f"Stepper expects total as a whole number, at least one step. Got {total!r}.")
+    with pytest.raises(ValueError, match=said):
+        Stepper(model, torch.optim.SGD(model.parameters(), 0.1), total=total)
+
+
+@pytest.mark.parametrize("clip", [-1, math.nan, math.inf, None, "1"])
+def test_a_norm_that_gradients_cannot_be_clipped_to_is_refused(model, clip):
+    said = re.escape(f"Stepper expects clip as a finite number, 0 for no clipping. Got {clip!r}.")
+    with pytest.raises(ValueError, match=said):
+        Stepper(model, torch.optim.SGD(model.parameters(), 0.1), total=1, clip=clip)
+
+
+def test_numbers_of_numpy_are_numbers(model):
+    optimizer = torch.optim.SGD(model.parameters(), 0.1)
+    step = Stepper(model, optimizer, total=np.int64(2), clip=np.float32(0.5))
+    step(loss_of(model))
+    assert type(step.total) is int
+    assert model[1].progress == 0.5
+
+
+@pytest.mark.parametrize("state", [{}, {"done": 1}, None])
+def test_a_state_that_is_none_is_told_and_nothing_is_loaded(model, state):
+    step = Stepper(model, torch.optim.SGD(model.parameters(), 0.1), total=1)
+    with pytest.raises(ValueError, match=r"state from its state_dict\(\), a dict with done, opt"):
+        step.load_state_dict(state)
+    assert step.done == 0
+
+
+def test_a_state_without_the_schedule_is_told(model):
+    optimizer = torch.optim.SGD(model.parameters(), 1.0)
+    state = Stepper(model, optimizer, total=2).state_dict()
+    schedule = torch.optim.lr_scheduler.StepLR(optimizer, 1)
+    with pytest.raises(ValueError, match=r"a schedule. Got one without"):
+        Stepper(model, optimizer, total=2, schedule=schedule).load_state_dict(state)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, final
 import torch
 
 from smtlayer.errors import MissingPackageError
+from smtlayer.training.plain import is_whole
 from smtlayer.training.step import solver_counts, solver_layers
 
 if TYPE_CHECKING:
@@ -70,12 +71,15 @@ class SolverCallback(Callback):
                 "The Lightning callback needs the lightning package. "
                 "Install it with: pip install smtlayer[lightning]"
             ) from _missing
-        if every_n_steps < 0:
+        if not is_whole(every_n_steps, 0):
             raise ValueError(
-                f"SolverCallback expects every_n_steps of at least 0. Got {every_n_steps}."
+                f"SolverCallback expects every_n_steps as a whole number of at least 0. "
+                f"Got {every_n_steps!r}."
             )
-        if total is not None and total < 1:
-            raise ValueError(f"SolverCallback expects a total of at least one step. Got {total}.")
+        if total is not None and not is_whole(total, 1):
+            raise ValueError(
+                f"SolverCallback expects total as a whole number, at least one step. Got {total!r}."
+            )
         self._every = every_n_steps
         self._given = total
         self._total = 0

@@ -4,13 +4,16 @@ Nothing here knows of tasks: it is for plain PyTorch loops, and the trainer is o
 """
 
 from collections import Counter
-from collections.abc import Iterator
-from typing import final
+from collections.abc import Iterator, Mapping
+from typing import Any, final
 
 import torch
 from torch import Tensor, nn
 
 from smtlayer.nn import SMTLayer
+from smtlayer.training.plain import is_finite, is_whole
+
+_STATE = ("done", "optimizer", "schedule")
 
 
 def solver_layers(module: nn.Module) -> list[SMTLayer]:
@@ -76,13 +79,19 @@ class Stepper:
         clip: float = 0.0,
         schedule: torch.optim.lr_scheduler.LRScheduler | None = None,
     ) -> None:
-        if total < 1:
-            raise ValueError(f"Stepper expects a total of at least one step. Got {total}.")
+        if not is_whole(total, 1):
+            raise ValueError(
+                f"Stepper expects total as a whole number, at least one step. Got {total!r}."
+            )
+        if not is_finite(clip, 0):
+            raise ValueError(
+                f"Stepper expects clip as a finite number, 0 for no clipping. Got {clip!r}."
+            )
         self.optimizer = optimizer
         self.schedule = schedule
-        self.total = total
+        self.total = int(total)
         self.done = 0
-        self._clip = clip
+        self._clip = float(clip)
         self._parameters = list(module.parameters())
         self._layers = solver_layers(module)
         self._tell()
@@ -108,14 +117,35 @@ class Stepper:
         schedule = None if self.schedule is None else self.schedule.state_dict()
         return {"done": self.done, "optimizer": self.optimizer.state_dict(), "schedule": schedule}
 
-    def load_state_dict(self, state: dict[str, object]) -> None:
-        """Goes on where `state_dict` was taken."""
-        self.optimizer.load_state_dict(state["optimizer"])  # type: ignore[arg-type]
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Goes on where `state_dict` was taken.
+
+        Raises:
+            ValueError: If it is no such state, or was taken without the schedule that there is now.
+        """
+        _refuse_other(state)
+        if self.schedule is not None and state["schedule"] is None:
+            raise ValueError(
+                "Stepper expects the state of a Stepper with a schedule. Got one without. "
+                "Make this one without a schedule too."
+            )
+        self.optimizer.load_state_dict(state["optimizer"])
         if self.schedule is not None:
-            self.schedule.load_state_dict(state["schedule"])  # type: ignore[arg-type]
-        self.done = int(state["done"])  # type: ignore[call-overload]
+            self.schedule.load_state_dict(state["schedule"])
+        self.done = int(state["done"])
         self._tell()
 
     def _tell(self) -> None:
         for layer in self._layers:
             layer.progress = min(1.0, self.done / self.total)
+
+
+def _refuse_other(state: object) -> None:
+    """Raises unless this is what `state_dict` returns."""
+    if isinstance(state, Mapping) and all(key in state for key in _STATE):
+        return
+    got = list(state) if isinstance(state, Mapping) else state
+    raise ValueError(
+        f"Stepper expects a state from its state_dict(), a dict with {', '.join(_STATE)}. "
+        f"Got {got!r}."
+    )
