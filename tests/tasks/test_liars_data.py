@@ -200,6 +200,10 @@ def test_what_is_not_to_be_had_is_refused(task):
         task.rows("validation", 10, 0)
     with pytest.raises(ConfigError, match=r"validation must be from 0 to below 1\. Got 1\.5\."):
         LiarsPuzzle(validation=1.5)
+    with pytest.raises(ConfigError, match=r"must leave puzzles .* sets 9400 of 9400 apart"):
+        LiarsPuzzle(validation=0.99999)
+    with pytest.raises(ConfigError, match=r"must leave puzzles .* sets 0 of 9400 apart"):
+        LiarsPuzzle(validation=1e-9)
     with pytest.raises(ConfigError, match="has no auto-encoder"):
         task.autoencoder(task.network())
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from smtlayer.errors import MissingDataError
+from smtlayer.errors import ConfigError, MissingDataError
 from smtlayer.tasks import mnist
 from smtlayer.tasks.data import FILES, files
 from smtlayer.tasks.mnist import Digits, load_digits
@@ -177,3 +177,26 @@ def test_the_real_mnist_has_its_well_known_sizes(mnist_dir):
     assert torch.bincount(digits.test.labels).tolist() == [
         980, 1135, 1032, 1010, 982, 892, 958, 1028, 974, 1009,
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("share", [1, 1.5, -0.1, float("nan")])
+def test_no_more_than_all_and_no_less_than_no_images_are_set_apart(no_data, share):
+    said = rf"images: validation must be from 0 to below 1\. Got {share}\."
+    with pytest.raises(ConfigError, match=said):
+        load_digits("sample").with_validation(share)
+
+
+@pytest.mark.parametrize(("share", "apart"), [(0.99999, 4000), (0.001, 0)])
+def test_training_and_validation_both_have_images_of_every_digit(no_data, share, apart):
+    said = rf"some of every kind .* Got {share}, which sets {apart} of 4000 apart"
+    with pytest.raises(ConfigError, match=said):
+        load_digits("sample").with_validation(share)
+    labels = load_digits("sample").with_validation(0.002).validation.labels
+    assert labels.tolist() == list(range(10))
+
+
+def test_a_digit_with_too_few_images_to_share_is_told():
+    labels = torch.tensor([0, 0, 0, 0, 1])
+    few = Digits(torch.zeros(5, 28, 28, dtype=torch.uint8), labels)
+    with pytest.raises(ConfigError, match=r"Got 0.3, which sets 1 of 5 apart"):
+        few.both(0.3)

@@ -146,6 +146,10 @@ def test_what_is_not_to_be_had_is_refused(task, digits, boards):
             VisualSudoku(digits, boards, percent)
     with pytest.raises(ConfigError, match=r"validation must be from 0 to below 1\. Got 1\."):
         VisualSudoku(digits, boards, validation=1)
+    with pytest.raises(
+        ConfigError, match=r"must leave boards .* Got 0\.6, which sets 1 of 1 apart"
+    ):
+        VisualSudoku(digits, boards, percent=2, validation=0.6).chosen("train")
     with pytest.raises(ConfigError, match=r"HintReader\. Got a DigitNetwork"):
         task.autoencoder(DigitNetwork())
 

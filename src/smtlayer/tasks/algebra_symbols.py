@@ -35,10 +35,14 @@ class AlgebraSymbols:
     validation: Digits | None = None
 
     def with_validation(self, share: float) -> "AlgebraSymbols":
-        """The same with a share of the training images set apart for validation."""
+        """The same with a share of the training images set apart for validation.
+
+        Raises:
+            ConfigError: If that leaves no image of a symbol in one of the two.
+        """
         if share == 0:
             return self
-        train, validation = self.train.apart(share)
+        train, validation = self.train.both(share)
         return replace(self, train=train, validation=validation)
 
     def split(self, name: SplitName) -> Digits | None:

@@ -6,6 +6,7 @@ from typing import Any, Literal, Protocol, TypeVar, runtime_checkable
 import torch
 from torch import Tensor, nn
 
+from smtlayer.errors import ConfigError
 from smtlayer.nn import SMTLayer
 from smtlayer.theory import Theory
 
@@ -153,6 +154,27 @@ class Model(nn.Module):
     def layer(self) -> SMTLayer | None:
         """The layer, if the head is one."""
         return self.head if isinstance(self.head, SMTLayer) else None
+
+
+def check_validation(who: str, share: float) -> None:
+    """Raises unless such a share of the training rows can be set apart for validation."""
+    if not 0 <= share < 1:
+        raise ConfigError(f"{who}: validation must be from 0 to below 1. Got {share}.")
+
+
+def count_apart(who: str, what: str, count: int, share: float) -> int:
+    """How many of the training rows are set apart for validation.
+
+    Raises:
+        ConfigError: If all are, or none although a share was asked for.
+    """
+    apart = round(count * share)
+    if share and not 0 < apart < count:
+        raise ConfigError(
+            f"{who}: validation must leave {what} for training and for validation. "
+            f"Got {share}, which sets {apart} of {count} apart."
+        )
+    return apart
 
 
 _Part = TypeVar("_Part", Batch, Rows)

@@ -10,7 +10,7 @@ import z3
 from torch import nn
 
 from smtlayer.errors import ConfigError
-from smtlayer.tasks.base import Rows, SplitName
+from smtlayer.tasks.base import Rows, SplitName, check_validation, count_apart
 from smtlayer.tasks.liars_data import N_TRAIN, Puzzles, draw_split
 from smtlayer.tasks.liars_network import SentenceReader
 from smtlayer.tasks.liars_sentences import AGENTS as AGENTS
@@ -96,10 +96,8 @@ class LiarsPuzzle:
         split: int = 1,
         validation: float = 0.0,
     ) -> None:
-        if not 0 <= validation < 1:
-            raise ConfigError(
-                f"liars-puzzle: validation must be from 0 to below 1. Got {validation}."
-            )
+        check_validation(self.name, validation)
+        self._apart = count_apart(self.name, "puzzles", N_TRAIN, validation)
         self.as_printed = as_printed
         self.validation = validation
         self.split = split
@@ -142,13 +140,12 @@ class LiarsPuzzle:
     def puzzles(self, split: SplitName) -> Puzzles:
         """All puzzles of a split."""
         train, test = self._split
-        apart = round(N_TRAIN * self.validation)
-        if split == "validation" and not apart:
+        if split == "validation" and not self._apart:
             raise ConfigError(
                 "No puzzles are set apart for validation: set task.validation to a share of the "
                 "training puzzles, such as 0.1."
             )
-        cut = N_TRAIN - apart
+        cut = N_TRAIN - self._apart
         return {"train": train[:cut], "validation": train[cut:], "test": test}[split]
 
     def network(self) -> nn.Module:

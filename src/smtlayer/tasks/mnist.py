@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from smtlayer.errors import ConfigError, MissingDataError, MissingPackageError
-from smtlayer.tasks.base import SplitName
+from smtlayer.tasks.base import SplitName, check_validation
 from smtlayer.tasks.data import DataFile, files, find, state
 from smtlayer.tasks.data import data_folder as data_folder
 from smtlayer.tasks.download import download as fetch
@@ -48,6 +48,23 @@ class Digits:
             Digits(self.images[~kept], self.labels[~kept]),
         )
 
+    def both(self, share: float) -> tuple["Digits", "Digits"]:
+        """The same as `apart`, for training and validation: both have images of every digit.
+
+        Raises:
+            ConfigError: If one has not.
+        """
+        check_validation("images", share)
+        parts = self.apart(share)
+        kinds = len(set(self.labels.tolist()))
+        if any(len(set(part.labels.tolist())) < kinds for part in parts):
+            raise ConfigError(
+                f"images: validation must leave some of every kind for training and for "
+                f"validation. Got {share}, which sets {len(parts[1].labels)} of "
+                f"{len(self.labels)} apart."
+            )
+        return parts
+
     def draw(self, digits: Tensor, generator: torch.Generator) -> Tensor:
         """The index of a random image for each of the wanted digits."""
         counts = torch.bincount(self.labels, minlength=10)
@@ -66,10 +83,14 @@ class DigitData:
     validation: Digits | None = None
 
     def with_validation(self, share: float) -> "DigitData":
-        """The same with a share of the training images set apart for validation."""
+        """The same with a share of the training images set apart for validation.
+
+        Raises:
+            ConfigError: If that leaves no image of a digit in one of the two.
+        """
         if share == 0:
             return self
-        train, validation = self.train.apart(share)
+        train, validation = self.train.both(share)
         return DigitData(train, self.test, self.source, validation)
 
     def split(self, name: SplitName) -> Digits:

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from smtlayer.errors import ConfigError
-from smtlayer.tasks.base import Rows, SplitName
+from smtlayer.tasks.base import Rows, SplitName, check_validation, count_apart
 from smtlayer.tasks.mnist import DigitData
 from smtlayer.tasks.networks import DenseHead, DigitAutoencoder
 from smtlayer.tasks.sudoku_data import SudokuBoards
@@ -17,6 +17,15 @@ from smtlayer.tasks.sudoku_rules import encode_boards as encode_boards
 from smtlayer.tasks.sudoku_rules import known_cells as known_cells
 from smtlayer.tasks.sudoku_rules import sudoku_theory as sudoku_theory
 from smtlayer.theory import Theory
+
+
+def check_options(percent: int, validation: float, reading: str) -> None:
+    """Raises unless a task can be made of these: to be asked before the boards are made."""
+    if reading not in get_args(Reading):
+        raise ConfigError(f"visual-sudoku: reading must be 'bits' or 'digits'. Got {reading!r}.")
+    if not 1 <= percent <= 100:
+        raise ConfigError(f"visual-sudoku: percent must be from 1 to 100. Got {percent}.")
+    check_validation("visual-sudoku", validation)
 
 
 class VisualSudoku:
@@ -46,16 +55,7 @@ class VisualSudoku:
         validation: float = 0.0,
         reading: Reading = "bits",
     ) -> None:
-        if reading not in get_args(Reading):
-            raise ConfigError(
-                f"visual-sudoku: reading must be 'bits' or 'digits'. Got {reading!r}."
-            )
-        if not 1 <= percent <= 100:
-            raise ConfigError(f"visual-sudoku: percent must be from 1 to 100. Got {percent}.")
-        if not 0 <= validation < 1:
-            raise ConfigError(
-                f"visual-sudoku: validation must be from 0 to below 1. Got {validation}."
-            )
+        check_options(percent, validation, reading)
         self.percent = percent
         self.validation = validation
         self.reading = reading
@@ -120,7 +120,7 @@ class VisualSudoku:
         count = len(self._boards.train.puzzles)
         order = torch.randperm(count, generator=torch.Generator().manual_seed(0))
         shown = order[: round(count * self.percent / 100)]
-        apart = round(len(shown) * self.validation)
+        apart = count_apart(self.name, "boards", len(shown), self.validation)
         if split == "validation" and not apart:
             raise ConfigError(
                 "No boards are set apart for validation: set task.validation to a share of the "

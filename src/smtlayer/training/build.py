@@ -18,10 +18,12 @@ from smtlayer.tasks import (
     load_symbols,
     load_words,
 )
+from smtlayer.tasks.base import check_validation
 from smtlayer.tasks.liars_words import WordSource
 from smtlayer.tasks.mnist import DigitData, Source
 from smtlayer.tasks.sudoku_rules import Reading
 from smtlayer.tasks.visual_algebra import Configuration, NetworkName
+from smtlayer.tasks.visual_sudoku import check_options
 
 
 def make_task(options: Mapping[str, Any], data_dir: Path | None = None) -> Task:
@@ -34,9 +36,13 @@ def make_task(options: Mapping[str, Any], data_dir: Path | None = None) -> Task:
     Raises:
         ConfigError: If there is no such task or option.
     """
+    if not isinstance(options, Mapping):
+        raise ConfigError(
+            f"A task is made of a table of options, as {{'name': 'liars-puzzle'}}. Got {options!r}."
+        )
     given = dict(options)
     name = given.pop("name", None)
-    if name not in TASKS:
+    if not isinstance(name, str) or name not in TASKS:
         raise ConfigError(f"There is no task {name!r}. Tasks are {', '.join(TASKS)}.")
     maker = TASKS[name]
     known = [option for option in signature(maker).parameters if option != "data_dir"]
@@ -65,6 +71,7 @@ _KINDS = {bool: "true or false", int: "a whole number", float: "a number", str: 
 
 
 def _digits(data: Source, validation: float, data_dir: Path | None) -> DigitData:
+    check_validation("images", validation)  # before they are loaded
     return load_digits(data, data_dir).with_validation(validation)
 
 
@@ -105,6 +112,7 @@ def _visual_sudoku(
     validation: float = 0.0,
     reading: Reading = "bits",
 ) -> Task:
+    check_options(percent, validation, reading)  # before boards are made, for a minute
     digits, boards = _digits(data, 0.0, data_dir), load_boards(data_dir)
     return VisualSudoku(digits, boards, percent, validation, reading)
 
