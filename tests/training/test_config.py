@@ -1,13 +1,17 @@
+import json
+import math
 import re
 import tomllib
 
+import numpy as np
 import pytest
+import torch
 import z3
 
 from smtlayer import Z3, Auto, Enumerate, Sat, Table, Theory
 from smtlayer.errors import ConfigError
-from smtlayer.training import LayerOptions, RunConfig, load_experiment, make_task, row_names
-from smtlayer.training.config import merged, parse_settings
+from smtlayer.training import LayerOptions, RunConfig, TrainOptions, make_task
+from smtlayer.training.config import MOST_SEED, merged, parse_settings
 
 
 def of(**data):
@@ -36,7 +40,23 @@ def test_what_is_not_said_has_its_default():
         ({"train": 3}, "mine: train expects a table of options. Got 3."),
         ({"layer": {"backend": "cvc"}}, "mine: layer.backend is one of auto, table, sat, z3"),
         ({"pretrain": {"kind": "gan"}}, "mine: pretrain.kind is one of none, dense, autoencoder"),
+        (
+            {"train": {"warmup": 2}},
+            "mine: train.warmup is a share of the steps, from 0 to 1. Got 2",
+        ),
+        ({"pretrain": {"decay": 5}}, "mine: pretrain.decay is a share of the steps, from 0 to 1."),
+        ({"train": {"lr": math.inf}}, "mine: train.lr must be finite. Got inf."),
+        ({"train": {"clip": math.nan}}, "mine: train.clip must be finite. Got nan."),
+        ({"train": {"lr": 10**400}}, "mine: train.lr expects a number. Got 1000"),
+        ({"restarts": {"enough": math.nan}}, "mine: restarts.enough must be finite. Got nan."),
+        ({"layer": {"forward": "nope"}}, "mine: layer.forward is one of smt, maxsmt. Got 'nope'."),
+        ({"layer": {"inference": "sat"}}, "mine: layer.inference is one of smt, maxsmt. Got 'sat'"),
+        ({"layer": {"weights": "nope"}}, "mine: layer.weights is one of logit, softmax. Got 'no"),
+        ({"layer": {"scale": "nope"}}, "mine: layer.scale is one of gradient, batch. Got 'nope'."),
+        ({"layer": {"backward": "cor"}}, "mine: layer.backward expects a blame rule. Rule 'cor': "),
+        ({"layer": {"backward": 3}}, "mine: layer.backward expects text. Got 3."),
         ({"task": {}}, "mine: the task needs a name"),
+        ({"task": 3}, "mine: task expects a table of options. Got 3."),
     ],
 )
 def test_what_cannot_be_meant_is_told_with_its_path(data, message):
@@ -48,6 +68,58 @@ def test_what_cannot_be_meant_is_told_with_its_path(data, message):
 def test_a_device_that_is_not_there_is_told():
     with pytest.raises(ConfigError, match="device 'foo' cannot be used"):
         RunConfig.of({"task": {"name": "x"}}, row="r", method="m", seed=0, device="foo")
+
+
+@pytest.mark.parametrize("device", [None, 0])
+def test_a_device_that_is_no_name_is_told(device):
+    with pytest.raises(ConfigError, match=f"device is named as torch does.* Got {device}"):
+        RunConfig("r", "m", {"name": "x"}, device=device)
+
+
+@pytest.mark.parametrize(
+    ("seed", "said"),
+    [
+        ("a", "r: seed expects a whole number. Got 'a'."),
+        (1.5, "r: seed expects a whole number. Got 1.5."),
+        (None, "r: seed expects a whole number. Got None."),
+        (True, "r: seed expects a whole number. Got True."),
+        (2**70, "r: seed must be from -2**53 to 2**53. Got 1180591620717411303424."),
+    ],
+)
+def test_a_seed_that_no_run_can_use_is_told(seed, said):
+    with pytest.raises(ConfigError, match=re.escape(said)):
+        RunConfig("r", "m", {"name": "x"}, seed=seed)
+
+
+@pytest.mark.parametrize("seed", [MOST_SEED, -MOST_SEED])
+def test_the_largest_seeds_draw_rows(seed):
+    config = RunConfig("r", "m", {"name": "mnist-addition", "data": "sample"}, seed=seed)
+    for epoch in (-100, 100):
+        assert len(make_task(config.task).rows("train", 3, config.seed, epoch)) == 3
+
+
+def test_numbers_and_devices_of_libraries_become_plain():
+    train = TrainOptions(epochs=np.int32(3), lr=np.float32(0.5), clip=1)
+    config = RunConfig("r", "m", {"name": "x"}, train=train, seed=np.int64(3),
+                       device=torch.device("cpu"))  # fmt: skip
+    assert (config.seed, config.device) == (3, "cpu")
+    assert json.loads(json.dumps(config.as_dict())) == config.as_dict()
+    assert config == RunConfig("r", "m", {"name": "x"}, train=TrainOptions(epochs=3, lr=0.5,
+                               clip=1.0), seed=3)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("groups", "said"),
+    [
+        ({"train": {"lr": 1}}, "r: train expects TrainOptions(...). Got {'lr': 1}. RunConfig.of"),
+        ({"layer": False}, "r: layer expects LayerOptions(...). Got False."),
+        ({"pretrain": None}, "r: pretrain expects PretrainOptions(...). Got None."),
+        ({"task": 3}, "r: task expects a table of options. Got 3."),
+    ],
+)
+def test_groups_that_are_no_options_are_told(groups, said):
+    with pytest.raises(ConfigError, match=re.escape(said)):
+        RunConfig(**{"row": "r", "method": "m", "task": {"name": "x"}} | groups)
 
 
 def test_a_configuration_as_toml_reads_back_as_the_same():
@@ -77,81 +149,6 @@ def test_settings_are_toml_or_text():
 def test_a_setting_without_key_or_value_is_told(setting):
     with pytest.raises(ConfigError, match="--set expects key=value"):
         parse_settings([setting])
-
-
-@pytest.mark.parametrize("row", row_names())
-def test_every_row_has_an_experiment_with_the_three_methods(row):
-    experiment = load_experiment(row)
-    assert {"conventional", "paper", "best"} <= set(experiment.methods)
-    for method in experiment.methods:
-        config = experiment.config(method)
-        assert (config.row, config.method) == (row, method)
-        assert (config.layer is None) == (method == "conventional")
-    paper = experiment.config("paper").layer
-    assert (paper.forward, paper.backward, paper.inference) == ("smt", "core", "maxsmt")
-    assert (paper.weights, paper.scale) == ("softmax", "batch")
-
-
-# Table 2 of the paper: epochs of pre-training and of training, for its layer and conventionally.
-PAPERS = {
-    "mnist-addition-10": (3, 5, 5), "visual-algebra-1": (3, 5, 5), "visual-algebra-2": (3, 5, 5),
-    "liars-puzzle": (15, 5, 15), "visual-sudoku-10": (30, 15, 100),
-    "visual-sudoku-50": (30, 5, 100), "visual-sudoku-100": (30, 5, 100),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("row", PAPERS)
-def test_the_papers_settings_have_the_papers_epochs(row):
-    experiment = load_experiment(row)
-    paper, dense = experiment.config("paper"), experiment.config("conventional")
-    assert (paper.pretrain.epochs, paper.train.epochs, dense.train.epochs) == PAPERS[row]
-
-
-def test_settings_come_last_and_a_conventional_network_stays_one():
-    experiment = load_experiment("mnist-addition-10")
-    best = experiment.config("best", settings=["train.epochs=1", "layer.backward=sample"])
-    assert (best.train.epochs, best.layer.backward) == (1, "sample")
-    dense = experiment.config("conventional", settings=["layer.backward=sample"])
-    assert dense.layer is None
-
-
-def test_a_sample_has_sizes_of_its_own():
-    experiment = load_experiment("mnist-addition")
-    assert experiment.config("best", sample=True).train.rows == 8000
-    assert experiment.config("best").train.rows == 60_000
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: load_experiment("mnist-adition-10"), "Did you mean 'mnist-addition-10'"),
-        (lambda: load_experiment("zzz"), "Rows are mnist-addition-10"),
-        (lambda: load_experiment("liars-puzzle").config("wrong"), "has the methods conventional"),
-        (lambda: make_task({"name": "chess"}), "There is no task 'chess'. Tasks are mnist-add"),
-        (lambda: make_task({"name": "liars-puzzle", "as_print": 1}), "Did you mean 'as_printed'"),
-    ],
-)
-def test_names_that_are_not_known_are_told(call, message):
-    with pytest.raises(ConfigError, match=message):
-        call()
-
-
-def test_a_file_of_ones_own_is_an_experiment(tmp_path):
-    path = tmp_path / "own.toml"
-    path.write_text("[task]\nname = 'liars-puzzle'\n[mine.train]\nepochs = 2\n")
-    experiment = load_experiment(path)
-    assert (experiment.name, experiment.methods) == ("own", ("mine",))
-    assert experiment.config("mine").train.epochs == 2
-
-
-@pytest.mark.parametrize(
-    ("text", "message"), [("a = ", "is not a TOML file"), ("title = 'x'", "has no method")]
-)
-def test_a_file_that_is_none_is_told(tmp_path, text, message):
-    path = tmp_path / "own.toml"
-    path.write_text(text)
-    with pytest.raises(ConfigError, match=message):
-        load_experiment(path)
 
 
 @pytest.mark.parametrize(
@@ -192,5 +189,23 @@ def test_the_options_of_a_layer_reach_it(name, backend):
     ],
 )
 def test_values_that_a_task_cannot_use_are_refused(options, said):
+    with pytest.raises(ConfigError, match=re.escape(said)):
+        make_task(options)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"name": "visual-sudoku", "percent": 0}, "percent must be from 1 to 100. Got 0."),
+        ({"name": "visual-sudoku", "validation": 1}, "validation must be from 0 to below 1. Got 1"),
+        ({"name": "mnist-addition", "validation": 1}, "images: validation must be from 0 to below"),
+    ],
+)
+def test_what_can_be_refused_at_once_is_refused_before_data_are_loaded(monkeypatch, options, said):
+    def late(*args):
+        pytest.fail("data were loaded")
+
+    for name in ("load_digits", "load_boards"):
+        monkeypatch.setattr(f"smtlayer.training.build.{name}", late)
     with pytest.raises(ConfigError, match=re.escape(said)):
         make_task(options)

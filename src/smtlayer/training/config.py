@@ -7,6 +7,8 @@ from dataclasses import asdict, dataclass, field, fields
 from difflib import get_close_matches
 from typing import Any, TypeVar
 
+import torch
+
 from smtlayer.errors import ConfigError
 from smtlayer.training.options import (
     LayerOptions,
@@ -15,6 +17,7 @@ from smtlayer.training.options import (
     TrainOptions,
     check_device,
 )
+from smtlayer.training.plain import whole
 
 _Group = TypeVar("_Group", PretrainOptions, TrainOptions, LayerOptions, RestartOptions)
 _GROUPS = {
@@ -24,6 +27,7 @@ _GROUPS = {
     "restarts": RestartOptions,
 }
 Data = Mapping[str, Any]
+MOST_SEED = 2**53  # rows of the tasks draw from 1009 times the seed, and torch counts to 2**63
 
 
 @dataclass(frozen=True)
@@ -38,8 +42,11 @@ class RunConfig:
         train: The training itself.
         layer: The layer, or None for a conventional network.
         restarts: Whether trainings that fail are begun again.
-        seed: Of network, rows and draws.
+        seed: Of network, rows and draws: from -2**53 to 2**53.
         device: As torch names it.
+
+    Raises:
+        ConfigError: If one of them cannot be used as given.
     """
 
     row: str
@@ -53,11 +60,28 @@ class RunConfig:
     device: str = "cpu"
 
     def __post_init__(self) -> None:
+        for name, kind in _GROUPS.items():
+            self._check_group(name, kind)
+        object.__setattr__(self, "seed", _seed(self.row, self.seed))
+        if isinstance(self.device, torch.device):
+            object.__setattr__(self, "device", str(self.device))
         check_device(self.device)
+        if not isinstance(self.task, Mapping):
+            raise ConfigError(f"{self.row}: task expects a table of options. Got {self.task!r}.")
+        object.__setattr__(self, "task", dict(self.task))
         if "name" not in self.task:
             raise ConfigError(
                 f"{self.row}: the task needs a name, as in task.name = 'liars-puzzle'."
             )
+
+    def _check_group(self, name: str, kind: type) -> None:
+        group = getattr(self, name)
+        if isinstance(group, kind) or (name == "layer" and group is None):
+            return
+        raise ConfigError(
+            f"{self.row}: {name} expects {kind.__name__}(...). Got {group!r}. "
+            f"RunConfig.of takes plain data."
+        )
 
     @classmethod
     def of(cls, data: Data, *, row: str, method: str, seed: int, device: str) -> "RunConfig":
@@ -74,7 +98,7 @@ class RunConfig:
         }
         if data.get("layer") is False:
             made["layer"] = None
-        return cls(row, method, dict(data.get("task", {})), **made, seed=seed, device=device)
+        return cls(row, method, data.get("task", {}), **made, seed=seed, device=device)
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data, for records."""
@@ -111,8 +135,12 @@ def parse_settings(settings: Iterable[str]) -> dict[str, Any]:
         >>> parse_settings(["train.lr=1e-3", "layer.backward=mix(core, marginal)"])
         {'train': {'lr': 0.001}, 'layer': {'backward': 'mix(core, marginal)'}}
     """
+    if isinstance(settings, str) or not isinstance(settings, Iterable):
+        raise ConfigError(f"settings expects a list, as ['train.lr=1e-3']. Got {settings!r}.")
     result: dict[str, Any] = {}
     for setting in settings:
+        if not isinstance(setting, str):
+            raise ConfigError(f"settings are texts, as 'train.lr=1e-3'. Got {setting!r}.")
         path, equals, text = setting.partition("=")
         *tables, key = path.strip().split(".")
         if not equals or not key or not all(tables):
@@ -122,6 +150,16 @@ def parse_settings(settings: Iterable[str]) -> dict[str, Any]:
             nested = {table: nested}
         result = merged(result, nested)
     return result
+
+
+def _seed(row: str, seed: object) -> int:
+    try:
+        number = whole(seed)
+    except TypeError as error:
+        raise ConfigError(f"{row}: seed expects a whole number. Got {seed!r}.") from error
+    if abs(number) > MOST_SEED:
+        raise ConfigError(f"{row}: seed must be from -2**53 to 2**53. Got {number}.")
+    return number
 
 
 def _value(text: str) -> Any:
@@ -136,26 +174,14 @@ def _group(row: str, name: str, kind: type[_Group], data: Any) -> _Group:
         return kind()
     if not isinstance(data, Mapping):
         raise ConfigError(f"{row}: {name} expects a table of options. Got {data!r}.")
-    known = {f.name: f for f in fields(kind)}
-    for key, value in data.items():
+    known = [f.name for f in fields(kind)]
+    for key in data:
         if key not in known:
             raise _unknown(row, f"{name}.{key}", [f"{name}.{other}" for other in known])
-        _check_type(row, f"{name}.{key}", value, getattr(kind(), key))
     try:
-        return kind(**{key: _as(value, getattr(kind(), key)) for key, value in data.items()})
+        return kind(**data)
     except ConfigError as error:
         raise ConfigError(f"{row}: {name}.{error}") from error
-
-
-def _as(value: Any, like: Any) -> Any:
-    return float(value) if isinstance(like, float) else value
-
-
-def _check_type(row: str, path: str, value: Any, like: Any) -> None:
-    kinds = (int, float) if isinstance(like, float) else (type(like),)
-    if not isinstance(value, kinds) or isinstance(value, bool) != isinstance(like, bool):
-        names = {int: "a whole number", float: "a number", str: "text", bool: "true or false"}
-        raise ConfigError(f"{row}: {path} expects {names[type(like)]}. Got {value!r}.")
 
 
 def _unknown(row: str, key: str, choices: Iterable[str]) -> ConfigError:

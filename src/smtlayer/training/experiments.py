@@ -44,7 +44,7 @@ class Experiment:
         *,
         seed: int = 0,
         device: str = "cpu",
-        settings: Sequence[str] = (),
+        settings: Sequence[str] | None = None,
         sample: bool = False,
     ) -> RunConfig:
         """The configuration of one run: defaults, then the file, then settings such as
@@ -55,7 +55,8 @@ class Experiment:
                 f"{self.name} has the methods {', '.join(self.methods)}. Got {method!r}."
             )
         own = merged(self.shared, self.sections[method])
-        data = merged(own, self.sample if sample else {}, parse_settings(settings))
+        given = parse_settings(() if settings is None else settings)
+        data = merged(own, self.sample if sample else {}, given)
         if own.get("layer") is False:
             data["layer"] = False  # a conventional network has no use for a layer's options
         return RunConfig.of(data, row=self.name, method=method, seed=seed, device=device)
@@ -72,22 +73,52 @@ def load_experiment(name: str | Path) -> Experiment:
     Raises:
         ConfigError: If there is none such, or the file is not one.
     """
-    path = Path(name)
-    if path.suffix != ".toml":
-        path = _folder() / f"{_SHORT.get(str(name), name)}.toml"
-    if not path.is_file():
-        near = get_close_matches(str(name), _ROWS, n=1)
-        hint = f" Did you mean {near[0]!r}?" if near else f" Rows are {', '.join(_ROWS)}."
-        raise ConfigError(f"There is no experiment {str(name)!r}.{hint}")
-    try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
-    except tomllib.TOMLDecodeError as error:
-        raise ConfigError(f"{path} is not a TOML file: {error}.") from error
+    path = _path(name)
+    data = _read(path)
     title, sample = data.pop("title", path.stem), data.pop("sample", {})
     shared = {key: data.pop(key) for key in _SHARED if key in data}
     if not data:
         raise ConfigError(f"{path} has no method: give it a section such as [best.train].")
-    return Experiment(path.stem, title, shared, data, sample)
+    for key, table in (*data.items(), ("sample", sample)):
+        if not isinstance(table, Mapping):
+            raise ConfigError(
+                f"{path}: {key} expects sections such as [{key}.train]. Got {table!r}."
+            )
+    return Experiment(path.stem, str(title), shared, data, sample)
+
+
+def _path(name: str | Path) -> Path:
+    """The file of that name, which is there."""
+    if not isinstance(name, str | Path):
+        raise ConfigError(
+            f"An experiment is the name of a row or the path of a TOML file. Got {name!r}."
+        )
+    path = Path(name)
+    if path.suffix != ".toml":
+        path = _folder() / f"{_SHORT.get(str(name), name)}.toml"
+    if not _is_file(path):
+        near = get_close_matches(str(name), _ROWS, n=1)
+        hint = f" Did you mean {near[0]!r}?" if near else f" Rows are {', '.join(_ROWS)}."
+        raise ConfigError(f"There is no experiment {str(name)!r}.{hint}")
+    return path
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:  # a name that is too long for a file
+        return False
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"{path} is not a TOML file: {error}.") from error
+    except UnicodeDecodeError as error:
+        raise ConfigError(
+            f"{path} is not a TOML file: byte {error.start} is not UTF-8. Save it as UTF-8."
+        ) from error
 
 
 def _folder() -> Path:

@@ -1,20 +1,25 @@
 """This file holds the options of a run: small frozen groups, each checked when made."""
 
-from dataclasses import dataclass
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, fields
 from typing import Any, Literal
 
 import torch
 
 from smtlayer.errors import ConfigError
-from smtlayer.nn import SMTLayer
+from smtlayer.nn import SMTLayer, parse_rule
 from smtlayer.solvers import Z3, Auto, Backend, Enumerate, Sat, Table
 from smtlayer.theory import Theory
+from smtlayer.training.plain import number, whole
 
 Optimizer = Literal["adam", "sgd"]
 
 
 def check_device(name: str) -> None:
     """Raises unless torch can put tensors on the device of this name."""
+    if not isinstance(name, str):
+        raise ConfigError(f"The device is named as torch does, as in 'cuda:0'. Got {name!r}.")
     try:
         torch.empty(0, device=name)
     except (RuntimeError, AssertionError) as error:
@@ -39,8 +44,10 @@ class TrainOptions:
     test_rows: int = 10_000
 
     def __post_init__(self) -> None:
+        make_plain(self)
         _above_zero(self, "epochs", "rows", "batch_size", "lr", "test_rows")
-        _not_below_zero(self, "warmup", "decay", "clip", "weight_decay", "shift")
+        _not_below_zero(self, "clip", "weight_decay", "shift")
+        _shares(self, "warmup", "decay")
         _one_of(self, "optimizer", ("adam", "sgd"))
 
 
@@ -60,8 +67,10 @@ class PretrainOptions:
     scout_lr: float = 1e-2  # of the one epoch in which a teacher finds out where to look
 
     def __post_init__(self) -> None:
+        make_plain(self)
         _above_zero(self, "epochs", "batch_size", "lr", "scout_lr")
-        _not_below_zero(self, "warmup", "decay", "clip", "weight_decay")
+        _not_below_zero(self, "clip", "weight_decay")
+        _shares(self, "warmup", "decay")
         _one_of(self, "kind", ("none", "dense", "autoencoder", "scouts", "teacher"))
         _one_of(self, "optimizer", ("adam", "sgd"))
 
@@ -80,9 +89,18 @@ class LayerOptions:
     workers: int = 0  # processes that share the rows of a batch; 0: this one
 
     def __post_init__(self) -> None:
+        make_plain(self)
         _above_zero(self, "timeout_ms")
         _not_below_zero(self, "workers")
+        _one_of(self, "forward", ("smt", "maxsmt"))
+        _one_of(self, "inference", ("smt", "maxsmt"))
+        _one_of(self, "weights", ("logit", "softmax"))
+        _one_of(self, "scale", ("gradient", "batch"))
         _one_of(self, "backend", ("auto", "table", "sat", "z3", "enumerate"))
+        try:
+            parse_rule(self.backward)
+        except ValueError as error:
+            raise ConfigError(f"backward expects a blame rule. {error}") from error
 
     def make(self, theory: Theory) -> SMTLayer:
         """The layer."""
@@ -110,7 +128,39 @@ class RestartOptions:
     enough: float = 0.99  # training accuracy at which no other is begun
 
     def __post_init__(self) -> None:
+        make_plain(self)
         _above_zero(self, "most")
+
+
+def make_plain(options: Any) -> None:
+    """Makes the numbers and texts of an options object Python's own, by the kind of the defaults.
+
+    Raises:
+        ConfigError: If one is of another kind, or not finite.
+    """
+    for field in fields(options):
+        value = getattr(options, field.name)
+        expected, plain = _PLAIN[type(field.default)]
+        try:
+            value = plain(value)
+        except (TypeError, OverflowError) as error:
+            raise ConfigError(f"{field.name} expects {expected}. Got {value!r}.") from error
+        if isinstance(value, float) and not math.isfinite(value):
+            raise ConfigError(f"{field.name} must be finite. Got {value!r}.")
+        object.__setattr__(options, field.name, value)  # they are frozen
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError("not a text")
+    return str(value)
+
+
+_PLAIN: dict[type, tuple[str, Callable[[object], object]]] = {
+    int: ("a whole number", whole),
+    float: ("a number", number),
+    str: ("text", _text),
+}
 
 
 def _above_zero(options: Any, *names: str) -> None:
@@ -123,6 +173,14 @@ def _not_below_zero(options: Any, *names: str) -> None:
     for name in names:
         if not getattr(options, name) >= 0:
             raise ConfigError(f"{name} must not be below 0. Got {getattr(options, name)!r}.")
+
+
+def _shares(options: Any, *names: str) -> None:
+    for name in names:
+        if not 0 <= getattr(options, name) <= 1:
+            raise ConfigError(
+                f"{name} is a share of the steps, from 0 to 1. Got {getattr(options, name)!r}."
+            )
 
 
 def _one_of(options: Any, name: str, choices: tuple[str, ...]) -> None:
