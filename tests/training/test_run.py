@@ -38,6 +38,28 @@ def test_a_run_leaves_configuration_record_and_weights(config, tmp_path):
     kept = torch.load(tmp_path / "run" / "model.pt")
     assert kept.keys() == done.model.state_dict().keys()
     assert RunRecord.read(tmp_path / "run" / "record.json") == done.record
+    assert RunRecord.read(str(tmp_path / "run")) == done.record
+
+
+def test_a_folder_may_be_text(config, tmp_path):
+    run(config(train={"epochs": 1}), str(tmp_path / "new" / "run"))
+    assert (tmp_path / "new" / "run" / "record.json").is_file()
+
+
+@pytest.mark.parametrize("below", ["", "run"])
+def test_a_folder_that_is_a_file_is_told_before_training(config, tmp_path, below):
+    path = tmp_path / "notes.txt"
+    path.write_text("mine")
+    with pytest.raises(ConfigError, match=r"notes.txt is a file. Choose another folder"):
+        run(config(), path / below)
+    assert path.read_text() == "mine"
+
+
+def test_the_largest_seeds_begin_again_too(config, monkeypatch):
+    module = import_module("smtlayer.training.run")
+    monkeypatch.setattr(module, "evaluate", lambda *a: {"accuracy": 0.1})
+    record = run(config(seed=2**53, train={"epochs": 1}, restarts={"most": 2})).record
+    assert [r["seed"] for r in record.restarts] == [2**53, 2**53 - 1000]
 
 
 def test_a_run_learns(config):
@@ -51,6 +73,11 @@ def test_a_file_that_is_no_record_is_told(tmp_path):
     path.write_text('{"row": "x"}')
     with pytest.raises(ConfigError, match="is not the record of a run"):
         RunRecord.read(path)
+
+
+def test_a_folder_without_a_record_is_told(tmp_path):
+    with pytest.raises(ConfigError, match=r"no record .*record.json. Name the folder of a fin"):
+        RunRecord.read(tmp_path)
 
 
 def test_trainings_that_fail_begin_again_and_the_best_by_training_rows_is_kept(

@@ -20,6 +20,7 @@ from smtlayer.training.config import RunConfig
 from smtlayer.training.trainer import Epoch
 
 _PACKAGES = ("torch", "z3-solver", "python-sat", "numpy")
+_NAME = "record.json"
 
 
 @dataclass(frozen=True)
@@ -63,17 +64,21 @@ class RunRecord:
             sum(seconds) / len(seconds), restarts, **here(config.device),
         )  # fmt: skip
 
-    def write(self, folder: Path) -> Path:
+    def write(self, folder: str | Path) -> Path:
         """Writes `record.json` into a folder."""
-        return write_json(folder / "record.json", asdict(self))
+        return write_json(Path(folder) / _NAME, asdict(self))
 
     @classmethod
-    def read(cls, path: Path) -> "RunRecord":
-        """A record that was written earlier.
+    def read(cls, path: str | Path) -> "RunRecord":
+        """A record that was written earlier: a file, or `record.json` in a folder.
 
         Raises:
-            ConfigError: If the file is not one.
+            ConfigError: If there is none, or the file is not one.
         """
+        path = Path(path)
+        path = path / _NAME if path.is_dir() else path
+        if not path.is_file():
+            raise ConfigError(f"There is no record {path}. Name the folder of a finished run.")
         try:
             data = json.loads(path.read_text(encoding="utf-8"))
             return cls(**{f.name: data[f.name] for f in fields(cls)})

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import torch
 
+from smtlayer.errors import ConfigError
 from smtlayer.tasks import Model, Rows, SplitName, Task
 from smtlayer.training.build import make_task
 from smtlayer.training.checkpoints import Checkpoint
-from smtlayer.training.config import RunConfig
+from smtlayer.training.config import MOST_SEED, RunConfig
 from smtlayer.training.metrics import evaluate
 from smtlayer.training.records import RunRecord
 from smtlayer.training.trainer import Epoch, Event, Trainer
@@ -37,9 +38,9 @@ class _Attempt:
 
 def run(
     config: RunConfig,
-    folder: Path | None = None,
+    folder: str | Path | None = None,
     *,
-    data_dir: Path | None = None,
+    data_dir: str | Path | None = None,
     on_step: Callable[[Event], None] = lambda event: None,
 ) -> Run:
     """Trains, scores and writes down.
@@ -50,8 +51,13 @@ def run(
             that was stopped goes on from it.
         data_dir: The data folder.
         on_step: For progress bars.
+
+    Raises:
+        ConfigError: If the configuration cannot be used as given, the folder is a file, or a
+            checkpoint in it belongs to another run.
     """
-    task = make_task(config.task, data_dir)
+    folder = None if folder is None else _folder(folder)
+    task = make_task(config.task, None if data_dir is None else Path(data_dir))
     if folder is not None:
         Checkpoint(folder, config).load()  # or an error, before anything is written over
         folder.mkdir(parents=True, exist_ok=True)
@@ -67,6 +73,17 @@ def run(
         torch.save(best.model.state_dict(), folder / "model.pt")
         record.write(folder)
     return Run(task, best.model, record)
+
+
+def _folder(given: str | Path) -> Path:
+    """The folder of a run, which may still have to be made."""
+    folder = Path(given)
+    there = next(path for path in (folder, *folder.parents) if path.exists())
+    if not there.is_dir():
+        raise ConfigError(
+            f"A run is written to a folder, and {there} is a file. Choose another folder."
+        )
+    return folder
 
 
 def score(task: Task, config: RunConfig, model: Model) -> tuple[str, dict[str, float]]:
@@ -87,8 +104,9 @@ def _train(
 ) -> list[_Attempt]:
     """One training, or several with other seeds while training rows come out wrong."""
     attempts: list[_Attempt] = []
+    apart = 1_000 if config.seed <= MOST_SEED // 2 else -1_000
     for number in range(config.restarts.most):
-        own = replace(config, seed=config.seed + 1_000 * number)
+        own = replace(config, seed=config.seed + apart * number)
         place = folder if folder is None or number == 0 else folder / f"restart-{number}"
         trainer = Trainer(task, own, place, on_step)
         model = trainer.run()

@@ -75,7 +75,7 @@ class Trainer:
 
     task: Task
     config: RunConfig
-    folder: Path | None = None
+    folder: str | Path | None = None
     on_step: OnStep = lambda event: None
     epochs: list[Epoch] = field(default_factory=list)
 
@@ -83,7 +83,7 @@ class Trainer:
         """The trained model; `epochs` then tells what happened."""
         torch.manual_seed(self.config.seed)
         network = self.task.network().to(self.config.device)
-        checkpoint = None if self.folder is None else Checkpoint(self.folder, self.config)
+        checkpoint = None if self.folder is None else Checkpoint(Path(self.folder), self.config)
         state = None if checkpoint is None else checkpoint.load()
         self.epochs = [] if state is None else [Epoch(**epoch) for epoch in state["epochs"]]
         for number, phase in enumerate(self._phases(network)):
