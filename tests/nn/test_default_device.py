@@ -9,7 +9,6 @@ import torch.nn.functional as F
 from smtlayer import Z3, Auto, Enumerate, Sat, SMTLayer, Table
 from smtlayer.testing.theories import addition
 
-
 BACKENDS = (Table(), Sat(), Z3(), Enumerate(), Auto(), Z3(workers=1))
 CASES = [(backend, rule) for backend in BACKENDS for rule in ("core", "maxsmt", "sample")]
 CASES += [(Table(), "marginal"), (Auto(), "marginal")]

@@ -49,14 +49,23 @@ def test_an_attribute_error_in_a_backend_is_told_as_it_is():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: Table(max_models=-1), "Table expects max_models above 0. Got -1"),
+        (
+            lambda: Table(max_models=-1),
+            "Table expects max_models as a whole number of 1 or more. Got -1",
+        ),
         (lambda: Table(timeout_s=0), "Table expects timeout_s above 0. Got 0"),
-        (lambda: Auto(max_models=0), "Auto expects max_models above 0. Got 0"),
+        (
+            lambda: Auto(max_models=0),
+            "Auto expects max_models as a whole number of 1 or more. Got 0",
+        ),
         (lambda: Auto(list_timeout_s=-1), "Auto expects list_timeout_s above 0. Got -1"),
         (lambda: Auto(timeout_ms=-5), "Auto expects timeout_ms above 0. Got -5"),
         (lambda: Enumerate(timeout_ms=0), "Enumerate expects timeout_ms above 0. Got 0"),
         (lambda: Z3(timeout_ms=0), "Z3 expects timeout_ms above 0. Got 0"),
-        (lambda: xor().check(max_models=-2), "Theory.check expects max_models above 0. Got -2"),
+        (
+            lambda: xor().check(max_models=-2),
+            "Theory.check expects max_models as a whole number of 1 or more. Got -2",
+        ),
     ],
 )
 def test_limits_must_be_above_zero(make, message):

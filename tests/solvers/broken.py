@@ -138,8 +138,8 @@ def overrules_the_fewest(solver, asked, answer):
 def loses_tiny_weights(solver, asked, answer):
     weights = asked.weights.nan_to_num()
     largest = weights.amax(-1, keepdim=True)
-    rounded = torch.where(weights < largest * 1e-16, 0, weights)
-    return with_true_cost(solver.maximize(asked.inputs, rounded, asked.outputs), asked)
+    heard = asked.inputs * (weights >= largest * 1e-16)
+    return with_true_cost(solver.maximize(heard, asked.weights, asked.outputs), asked)
 
 
 @only("maximize")

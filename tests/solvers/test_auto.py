@@ -150,7 +150,7 @@ def test_options_compare_print_hash_pickle_and_copy():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"max_models": 0}, r"^Auto expects max_models above 0\. Got 0\.$"),
+        ({"max_models": 0}, r"^Auto expects max_models as a whole number of 1 or more\. Got 0\.$"),
         ({"timeout_ms": -1}, r"^Auto expects timeout_ms above 0\. Got -1\.$"),
         ({"list_timeout_s": 0.0}, r"^Auto expects list_timeout_s above 0\. Got 0\.0\.$"),
         ({"workers": -2}, r"^Auto expects workers to be 0, a number of processes"),

@@ -282,7 +282,9 @@ def test_a_memory_of_nothing_is_none_at_all():
     solver = Table().compile(xor())
     assert remembering(solver, 0) is solver
     assert isinstance(remembering(solver, 1), Remembering)
-    with pytest.raises(ValueError, match=r"^Remembering expects size above 0\. Got -1\.$"):
+    with pytest.raises(
+        ValueError, match=r"^Remembering expects size as a whole number of 1 or more\. Got -1\.$"
+    ):
         remembering(solver, -1)
 
 

@@ -177,7 +177,7 @@ def test_options_compare_print_hash_pickle_and_copy():
     [
         ({"timeout_ms": 0}, r"^Sat expects timeout_ms above 0\. Got 0\.$"),
         ({"workers": -1}, r"^Sat expects workers to be 0, a number of processes, an Executor"),
-        ({"remember": -1}, r"^Sat expects remember of 0 or more\. Got -1\.$"),
+        ({"remember": -1}, r"^Sat expects remember as a whole number of 0 or more\. Got -1\.$"),
     ],
 )
 def test_options_that_make_no_sense_are_refused(options, message):

@@ -6,8 +6,9 @@ from typing import Any
 from smtlayer.errors import NotFiniteError
 from smtlayer.solvers.base import Backend, Solver
 from smtlayer.solvers.cnf import to_cnf
-from smtlayer.solvers.limits import check_positive
+from smtlayer.solvers.limits import check_count, check_limits
 from smtlayer.solvers.models import Models, list_models
+from smtlayer.solvers.questions import check_theory_given
 from smtlayer.solvers.sat import Sat
 from smtlayer.solvers.table import Table
 from smtlayer.solvers.workers import Workers, check_workers, picklable_state
@@ -47,7 +48,8 @@ class Auto:
     workers: Workers = 0
 
     def __post_init__(self) -> None:
-        check_positive(self, "max_models", "timeout_ms", "list_timeout_s")
+        check_count("Auto", "max_models", self.max_models)
+        check_limits(self, "timeout_ms", "list_timeout_s")
         check_workers("Auto", self.workers)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -58,6 +60,7 @@ class Auto:
 
     def choose(self, theory: Theory) -> Choice:
         """The backend that `compile` would take for this theory, and why."""
+        check_theory_given("Auto", theory)
         models = list_models(theory, self.max_models, self.list_timeout_s, foresee=True)
         if models.complete:
             count = len(models)

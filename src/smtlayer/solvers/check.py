@@ -11,7 +11,7 @@ import z3
 from smtlayer.solvers.auto import Auto
 from smtlayer.solvers.base import Backend
 from smtlayer.solvers.conflict import Conflicts
-from smtlayer.solvers.limits import check_limit, milliseconds
+from smtlayer.solvers.limits import check_count, check_limit, milliseconds
 from smtlayer.solvers.models import Models, list_models
 from smtlayer.solvers.results import Status
 from smtlayer.solvers.z3 import ask
@@ -111,8 +111,8 @@ def check_theory(
     theory: Theory, *, timeout_s: float = 10.0, max_models: int = 20_000
 ) -> TheoryReport:
     """Asks what `TheoryReport` holds, each question under the time limit."""
-    for name, value in (("timeout_s", timeout_s), ("max_models", max_models)):
-        check_limit("Theory.check", name, value)
+    check_limit("Theory.check", "timeout_s", timeout_s)
+    check_count("Theory.check", "max_models", max_models)
     satisfiable, conflict = _satisfiable(theory, timeout_s)
     models = list_models(theory, max_models, timeout_s)
     limit = min(timeout_s, Auto().list_timeout_s)

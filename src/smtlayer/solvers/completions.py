@@ -15,6 +15,7 @@ from torch import Tensor
 from smtlayer.solvers.base import Solver
 from smtlayer.solvers.clauses import Cnf, facts
 from smtlayer.solvers.front import InFront
+from smtlayer.solvers.questions import check_question
 from smtlayer.solvers.repair import signed
 from smtlayer.solvers.results import Core, Solution, Status
 
@@ -65,6 +66,7 @@ class Completing(InFront):
         """A model with the wanted outputs that overrules inputs of the least total weight."""
         if outputs is None:
             return self._solver.maximize(inputs, weights)
+        check_question(self.name, self.theory, inputs, weights, outputs)
         wanted = outputs.to("cpu", torch.int8).numpy()
         lists = self._recall(wanted)
         short = [i for i, models in enumerate(lists) if models is not None]

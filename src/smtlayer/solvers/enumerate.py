@@ -11,7 +11,8 @@ import z3
 
 from smtlayer.errors import TooManyModelsError
 from smtlayer.solvers.base import Row, Signs, Solver
-from smtlayer.solvers.limits import check_positive, milliseconds
+from smtlayer.solvers.limits import check_count, check_limits, milliseconds
+from smtlayer.solvers.questions import check_theory_given
 from smtlayer.solvers.results import Status
 from smtlayer.solvers.rowwise import Rowwise
 from smtlayer.solvers.z3 import ask, status_of
@@ -34,10 +35,12 @@ class Enumerate:
     timeout_ms: int = 10_000
 
     def __post_init__(self) -> None:
-        check_positive(self, "max_columns", "timeout_ms")
+        check_count("Enumerate", "max_columns", self.max_columns)
+        check_limits(self, "timeout_ms")
 
     def compile(self, theory: Theory) -> Solver:
         """A solver that knows the status of every assignment."""
+        check_theory_given("Enumerate", theory)
         columns = theory.n_inputs + theory.n_outputs
         if columns > self.max_columns:
             raise TooManyModelsError(

@@ -1,5 +1,7 @@
-"""This file checks limits that users set, and turns seconds into the milliseconds of z3."""
+"""This file checks numbers that users set, and turns seconds into the milliseconds of z3."""
 
+import math
+import operator
 from numbers import Real
 
 LONGEST_S = 1e6  # of one wait, 11 days: z3 and the system count milliseconds, and not for ever
@@ -10,21 +12,39 @@ def check_limit(who: str, name: str, value: object) -> None:
     wrong = f"{who} expects {name} above 0. Got {value!r}."
     if not isinstance(value, Real) or isinstance(value, bool):
         raise TypeError(wrong)
-    if not float(value) > 0:
+    try:
+        fits = float(value) > 0
+    except OverflowError:  # an integer of hundreds of digits
+        fits = False
+    if not fits:
         raise ValueError(wrong)
 
 
-def check_positive(options: object, *names: str) -> None:
+def check_limits(options: object, *names: str) -> None:
     """Raises unless the named options are numbers above zero."""
     for name in names:
         check_limit(type(options).__name__, name, getattr(options, name))
 
 
+def check_count(who: str, name: str, value: object, least: int = 1, most: float = math.inf) -> None:
+    """Raises unless a value is a whole number, no less than `least` and no more than `most`."""
+    reach = f"of {least} or more" if most == math.inf else f"from {least} to {most:.0f}"
+    wrong = f"{who} expects {name} as a whole number {reach}. Got {value!r}."
+    try:
+        number = operator.index(value)  # type: ignore[arg-type]
+    except TypeError as error:
+        raise TypeError(wrong) from error
+    if isinstance(value, bool):
+        raise TypeError(wrong)
+    if not least <= number <= most:
+        raise ValueError(wrong)
+
+
 def milliseconds(seconds: float) -> int:
-    """Whole milliseconds, however many seconds there are.
+    """Whole milliseconds, the last one begun, however many seconds there are.
 
     Example:
-        >>> milliseconds(1.5), milliseconds(float("inf"))
-        (1500, 1000000000)
+        >>> milliseconds(1.5), milliseconds(1e-9), milliseconds(float("inf"))
+        (1500, 1, 1000000000)
     """
-    return int(min(seconds, LONGEST_S) * 1000)
+    return math.ceil(min(seconds, LONGEST_S) * 1000)

@@ -14,7 +14,8 @@ from torch import Tensor
 
 from smtlayer.solvers.base import Solver
 from smtlayer.solvers.front import InFront
-from smtlayer.solvers.limits import check_positive
+from smtlayer.solvers.limits import check_count
+from smtlayer.solvers.questions import check_question
 from smtlayer.solvers.results import Core, Solution, Status
 
 _Rows = list[int]
@@ -28,8 +29,7 @@ def remembering(solver: Solver, size: int) -> Solver:
 
 def check_size(who: str, size: int) -> None:
     """Raises unless `size` answers can be kept."""
-    if size < 0:
-        raise ValueError(f"{who} expects remember of 0 or more. Got {size!r}.")
+    check_count(who, "remember", size, least=0)
 
 
 @final
@@ -57,7 +57,7 @@ class Remembering(InFront):
     def __init__(self, solver: Solver, size: int) -> None:
         super().__init__(solver)
         self.size = size
-        check_positive(self, "size")
+        check_count("Remembering", "size", size)
         self._memory: OrderedDict[bytes, bytes] = OrderedDict()
         self._locks: dict[int, threading.Lock] = {}
         n, m = solver.theory.n_inputs, solver.theory.n_outputs
@@ -73,6 +73,7 @@ class Remembering(InFront):
 
     def solve(self, inputs: Tensor) -> Solution:
         """A model that agrees with every observed input."""
+        check_question(self.name, self.theory, inputs)
         signs = _signs(inputs)
         keys = _keys(b"model", signs, self._free(inputs))
         records = self._recall(keys)
@@ -86,6 +87,7 @@ class Remembering(InFront):
 
     def maximize(self, inputs: Tensor, weights: Tensor, outputs: Tensor | None = None) -> Solution:
         """A model with the wanted outputs that overrules inputs of the least total weight."""
+        check_question(self.name, self.theory, inputs, weights, outputs)
         signs, sizes = _signs(inputs), _sizes(weights)
         wanted = self._free(inputs) if outputs is None else _signs(outputs)
         agreed = _keys(b"model", signs, wanted)
@@ -110,6 +112,7 @@ class Remembering(InFront):
 
     def core(self, inputs: Tensor, weights: Tensor, outputs: Tensor) -> Core:
         """A minimal set of inputs that contradicts the wanted outputs."""
+        check_question(self.name, self.theory, inputs, weights, outputs)
         signs, sizes, wanted = _signs(inputs), _sizes(weights), _signs(outputs)
         order = np.argsort(-_observed(sizes, signs, -np.inf), axis=-1, kind="stable")
         keys = _keys(b"core", signs, wanted, order.astype(np.uint32))

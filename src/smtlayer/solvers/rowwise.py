@@ -7,6 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from smtlayer.solvers.questions import check_question
 from smtlayer.solvers.recipe import OpenRow
 from smtlayer.solvers.results import Core, Solution, Status
 from smtlayer.solvers.rows import Answers, Kind, Questions
@@ -69,6 +70,7 @@ class Rowwise:
     def _ask(
         self, kind: Kind, inputs: Tensor, weights: Tensor | None, outputs: Tensor | None
     ) -> Answers:
+        check_question(self.name, self.theory, inputs, weights, outputs)
         B = len(inputs)  # noqa: N806
         questions = Questions(
             kind,

@@ -15,8 +15,9 @@ from smtlayer.solvers.blame import blamed_columns
 from smtlayer.solvers.clauses import Cnf, facts
 from smtlayer.solvers.cnf import to_cnf
 from smtlayer.solvers.completions import Completing
-from smtlayer.solvers.limits import check_positive
+from smtlayer.solvers.limits import check_limits
 from smtlayer.solvers.memory import check_size, remembering
+from smtlayer.solvers.questions import check_theory_given
 from smtlayer.solvers.repair import Answer, cheapest_repair, exact_integers, signed
 from smtlayer.solvers.results import Status
 from smtlayer.solvers.rowwise import Rowwise
@@ -59,7 +60,7 @@ class Sat:
     remember: int = 50_000
 
     def __post_init__(self) -> None:
-        check_positive(self, "timeout_ms")
+        check_limits(self, "timeout_ms")
         check_workers("Sat", self.workers)
         check_size("Sat", self.remember)
 
@@ -75,6 +76,7 @@ class Sat:
         Raises:
             NotFiniteError: If the theory does not come down to bits.
         """
+        check_theory_given("Sat", theory)
         try:
             cnf = to_cnf(theory)
         except NotFiniteError as error:

@@ -23,9 +23,10 @@ from torch import Tensor
 from smtlayer.errors import TooManyModelsError
 from smtlayer.solvers.base import Solver
 from smtlayer.solvers.exact import first_minimum
-from smtlayer.solvers.limits import check_positive
+from smtlayer.solvers.limits import check_count, check_limits
 from smtlayer.solvers.models import Models, list_models
 from smtlayer.solvers.posterior import Posterior, draw_model, mean_inputs, overruled
+from smtlayer.solvers.questions import check_question, check_theory_given
 from smtlayer.solvers.results import Core, Solution, Status
 from smtlayer.theory import Theory
 
@@ -56,7 +57,8 @@ class Table:
     timeout_s: float = 60.0
 
     def __post_init__(self) -> None:
-        check_positive(self, "max_models", "timeout_s")
+        check_count("Table", "max_models", self.max_models)
+        check_limits(self, "timeout_s")
 
     def compile(self, theory: Theory) -> Solver:
         """A solver over the list of all models.
@@ -64,6 +66,7 @@ class Table:
         Raises:
             TooManyModelsError: If the list cannot be completed within the limits.
         """
+        check_theory_given("Table", theory)
         models = list_models(theory, self.max_models, self.timeout_s)
         if not models.complete:
             raise TooManyModelsError(self._refusal(theory, models))
@@ -137,6 +140,7 @@ class TableSolver:
 
     def solve(self, inputs: Tensor) -> Solution:
         """A model that agrees with every observed input."""
+        check_question(self.name, self.theory, inputs)
         table = self._on(inputs.device)
         if table.lookup is not None:
             index = table.lookup.first.index_select(0, table.lookup.index(inputs))
@@ -149,6 +153,7 @@ class TableSolver:
 
     def maximize(self, inputs: Tensor, weights: Tensor, outputs: Tensor | None = None) -> Solution:
         """A model with the wanted outputs that overrules inputs of the least total weight."""
+        check_question(self.name, self.theory, inputs, weights, outputs)
         table = self._on(inputs.device)
         index = torch.empty(len(inputs), dtype=torch.int64, device=inputs.device)
         cost = torch.empty(len(inputs), dtype=torch.float64, device=inputs.device)
@@ -163,6 +168,7 @@ class TableSolver:
 
     def core(self, inputs: Tensor, weights: Tensor, outputs: Tensor) -> Core:
         """The core that deletion from the heaviest input to the lightest ends with."""
+        check_question(self.name, self.theory, inputs, weights, outputs)
         if not len(self._models):
             nobody = torch.zeros_like(inputs, dtype=torch.bool)
             return Core(torch.full_like(inputs[:, 0], Status.UNSAT), nobody)

@@ -11,8 +11,9 @@ import z3
 from smtlayer.errors import SolverCrashedError
 from smtlayer.solvers.base import Row, Signs, Solver
 from smtlayer.solvers.blame import blamed_columns
-from smtlayer.solvers.limits import check_positive, milliseconds
+from smtlayer.solvers.limits import check_count, check_limits, milliseconds
 from smtlayer.solvers.memory import check_size, remembering
+from smtlayer.solvers.questions import check_theory_given
 from smtlayer.solvers.repair import (
     Answer,
     Repair,
@@ -56,7 +57,8 @@ class Z3:
     remember: int = 50_000
 
     def __post_init__(self) -> None:
-        check_positive(self, "timeout_ms")
+        check_limits(self, "timeout_ms")
+        check_count("Z3", "seed", self.seed, 0, 2**32 - 1)
         check_workers("Z3", self.workers)
         check_size("Z3", self.remember)
 
@@ -68,6 +70,7 @@ class Z3:
 
     def compile(self, theory: Theory) -> Solver:
         """A solver that asks z3 about one row at a time."""
+        check_theory_given("Z3", theory)
         rows = Rowwise(
             theory,
             replace(self, workers=0).open,  # workers have no use for workers of their own
@@ -90,7 +93,7 @@ class Z3Row:
     def __init__(self, theory: Theory, options: Z3) -> None:
         own = copy.deepcopy(theory)  # in a context of its own, so that threads cannot meet in it
         self._solver = z3.SimpleSolver(ctx=own.inputs[0].ctx)
-        self._solver.set("random_seed", options.seed)
+        self._solver.set("random_seed", int(options.seed))
         self._solver.add(*own.formulas)
         self._prefix = unheard_of(own.formulas, "column")
         self._terms: dict[int, Any] = {}  # by literal

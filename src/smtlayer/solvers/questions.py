@@ -1,0 +1,77 @@
+"""This file refuses questions that no solver can answer, before one takes them amiss."""
+
+import torch
+from torch import Tensor
+
+from smtlayer.theory import Theory
+
+
+def check_theory_given(who: str, theory: object) -> None:
+    """Raises unless a backend is given a theory to compile."""
+    if not isinstance(theory, Theory):
+        raise TypeError(f"{who}.compile expects a Theory. Got {type(theory).__name__}.")
+
+
+def check_question(
+    who: str,
+    theory: Theory,
+    inputs: Tensor,
+    weights: Tensor | None = None,
+    outputs: Tensor | None = None,
+) -> None:
+    """Raises unless shapes fit the theory and, on the host, values are such as a question has.
+
+    Nobody waits for a GPU here, so values there are taken on trust.
+
+    Args:
+        who: Who is asked.
+        theory: What about.
+        inputs: Signs, (B, n).
+        weights: Above zero wherever an input is observed, (B, n).
+        outputs: Signs, (B, m).
+    """
+    _check_signs(who, "inputs", inputs, theory.n_inputs)
+    if outputs is not None:
+        _check_signs(who, "outputs", outputs, theory.n_outputs)
+        if len(outputs) != len(inputs):
+            raise ValueError(
+                f"{who} expects as many rows of outputs as of inputs, {len(inputs)}. "
+                f"Got {len(outputs)}."
+            )
+    if weights is None:
+        return
+    if not isinstance(weights, Tensor) or weights.shape != inputs.shape:
+        raise _wrong(who, "weights", f"a tensor of shape {tuple(inputs.shape)}", weights)
+    if _at_hand(weights) and _at_hand(inputs) and len(weights):
+        low, high = torch.where(inputs != 0, weights, 1).aminmax()
+        if not 0 < low.item() <= high.item() < torch.inf:  # nor NaN
+            bad = ~((weights > 0) & weights.isfinite()) & (inputs != 0)
+            row, column = bad.nonzero()[0].tolist()
+            raise ValueError(
+                f"{who} expects weights above 0, and finite, wherever an input is observed. "
+                f"Row {row}, column {column} is {weights[row, column].item()}."
+            )
+
+
+def _check_signs(who: str, name: str, signs: Tensor, columns: int) -> None:
+    if not isinstance(signs, Tensor) or signs.ndim != 2 or signs.shape[1] != columns:
+        raise _wrong(who, name, f"a tensor of signs of shape (rows, {columns})", signs)
+    if _at_hand(signs):
+        bad = signs.sign() != signs if signs.dtype != torch.bool else torch.ones_like(signs)
+        if bad.any():
+            row, column = bad.nonzero()[0].tolist()
+            raise ValueError(
+                f"{who} expects {name} as signs: -1 for false, 1 for true, 0 for free. "
+                f"Row {row}, column {column} is {signs[row, column].item()}. "
+                f"to_signs(logits) makes signs of logits."
+            )
+
+
+def _at_hand(values: Tensor) -> bool:
+    return values.device.type == "cpu"
+
+
+def _wrong(who: str, name: str, expected: str, given: object) -> Exception:
+    kind = TypeError if not isinstance(given, Tensor) else ValueError
+    came = tuple(given.shape) if isinstance(given, Tensor) else type(given).__name__
+    return kind(f"{who} expects {name} as {expected}. Got {came}.")
