@@ -1,3 +1,7 @@
+import math
+import re
+
+import numpy as np
 import pytest
 import torch
 import z3
@@ -147,6 +151,50 @@ def test_options_that_cannot_be_are_refused():
         run_lab(addition(), [])
     with pytest.raises(ValueError, match=r"Did you mean core\?"):
         run_lab(addition(), ["cor"])
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"lr": math.inf}, "LabOptions: lr must be finite. Got inf."),
+        ({"noise": math.nan}, "LabOptions: noise must be finite. Got nan."),
+        ({"steps": 1.5}, "LabOptions: steps expects a whole number. Got 1.5."),
+        ({"rows": None}, "LabOptions: rows expects a whole number. Got None."),
+        ({"start": "1"}, "LabOptions: start expects a number. Got '1'."),
+    ],
+)
+def test_options_that_are_no_numbers_are_refused(options, said):
+    with pytest.raises(ConfigError, match=re.escape(said)):
+        LabOptions(**options)
+
+
+@pytest.mark.parametrize("seeds", ["3", 1.5, None, 0])
+def test_seeds_that_are_no_number_of_starts_are_refused(seeds):
+    said = re.escape(f"run_lab expects at least one rule and one seed. Got 1 and {seeds!r}.")
+    with pytest.raises(ConfigError, match=said):
+        run_lab(addition(), ["core"], seeds=seeds)
+
+
+@pytest.mark.parametrize(
+    ("theory", "rules", "options", "said"),
+    [
+        (None, ["core"], SHORT, "run_lab expects a Theory, or a problem from problem_of or task_p"),
+        ("liars-puzzle", ["core"], SHORT, "or task_problem. Got 'liars-puzzle'."),
+        (addition(), None, SHORT, "run_lab expects a list of rules, as ['core']. Got None."),
+        (addition(), core, SHORT, "run_lab expects a list of rules, as ['core']. Got core."),
+        (addition(), [None], SHORT, "run_lab expects rules such as core, or their text. Got None."),
+        (addition(), ["core"], None, "run_lab expects options as LabOptions(...). Got None."),
+    ],
+)
+def test_what_is_of_another_kind_is_refused(theory, rules, options, said):
+    with pytest.raises(TypeError, match=re.escape(said)):
+        run_lab(theory, rules, options=options)
+
+
+def test_a_text_alone_is_one_rule():
+    result = run_lab(addition(), "core", seeds=np.int64(1), options=LabOptions(steps=1))
+    assert [run.rule for run in result.runs] == ["core"]
+    assert type(result.seeds) is int
 
 
 def test_problems_that_cannot_be_are_refused():

@@ -11,7 +11,7 @@ The layer and the rules are the real ones. All seeds are trained at once, as row
 import math
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -31,6 +31,8 @@ from smtlayer.nn import BlameRule, SMTLayer, parse_rule
 from smtlayer.solvers import Table
 from smtlayer.solvers.models import list_models
 from smtlayer.theory import Theory
+from smtlayer.training.options import make_plain
+from smtlayer.training.plain import is_whole
 
 GROUNDED = 0.98  # share of test rows that are right, from which on a seed counts as grounded
 _MOST_ROWS = 2_000  # rows of an evaluation; more are drawn from
@@ -49,6 +51,9 @@ class LabOptions:
             cosine. Large steps are what leaves plateaus.
         noise: Standard deviation of a logit from look to look.
         start: Standard deviation of the logits before training.
+
+    Raises:
+        ConfigError: If one of them is no such number, or not above 0 (`noise` may be 0).
     """
 
     steps: int = 1000
@@ -59,6 +64,10 @@ class LabOptions:
     start: float = 0.3
 
     def __post_init__(self) -> None:
+        try:
+            make_plain(self)
+        except ConfigError as error:
+            raise ConfigError(f"LabOptions: {error}") from error
         for name in ("steps", "rows", "lr", "late_lr", "start"):
             if not getattr(self, name) > 0:
                 raise ConfigError(f"LabOptions: {name} must be above 0. Got {getattr(self, name)}.")
@@ -146,7 +155,7 @@ class LabResult:
 
 def run_lab(
     theory: Theory | LabProblem,
-    rules: Sequence[str | BlameRule],
+    rules: str | Sequence[str | BlameRule],
     *,
     seeds: int = 20,
     options: LabOptions = LabOptions(),  # noqa: B008 (frozen)
@@ -159,13 +168,14 @@ def run_lab(
     Args:
         theory: A theory, every model of which is shown; or a problem, from `problem_of` or
             `task_problem`, which says more.
-        rules: Blame rules, as objects or as text.
+        rules: Blame rules, as objects or as text; a text alone is one rule.
         seeds: Random starts. All rules begin with the same ones.
         options: How to train.
         on_step: Is told the rule and the number of steps done.
 
     Raises:
         ValueError: If a rule cannot be read.
+        TypeError: If the theory, a rule or the options are none.
         ConfigError: If there are no rules or no seeds.
 
     Example:
@@ -176,11 +186,13 @@ def run_lab(
         >>> result.best.rule, result.best.grounded
         ('core', 3)
     """
-    if seeds < 1 or not rules:
+    parsed = _parsed(rules)
+    if not is_whole(seeds, 1) or not parsed:
         raise ConfigError(
-            f"run_lab expects at least one rule and one seed. Got {len(rules)} and {seeds}."
+            f"run_lab expects at least one rule and one seed. Got {len(parsed)} and {seeds!r}."
         )
-    parsed = [parse_rule(rule) if isinstance(rule, str) else rule for rule in rules]
+    seeds = int(seeds)  # numpy's are not JSON's
+    _refuse_other(theory, options)
     problem = problem_of(theory) if isinstance(theory, Theory) else theory
     models = list_models(problem.theory, MAX_MODELS, 60)
     kinds = _Readers(problem, 1, options.start).kinds
@@ -188,6 +200,26 @@ def run_lab(
         runs = tuple(_run(problem, rule, seeds, options, on_step) for rule in parsed)
     return LabResult(problem.name, len(models), kinds, len(problem.shown), len(problem.tested),
                      seeds, options, runs)  # fmt: skip
+
+
+def _parsed(rules: str | Sequence[str | BlameRule]) -> list[BlameRule]:
+    if not isinstance(rules, Iterable):
+        raise TypeError(f"run_lab expects a list of rules, as ['core']. Got {rules!r}.")
+    given = [rules] if isinstance(rules, str) else list(rules)
+    for rule in given:
+        if not callable(rule) and not isinstance(rule, str):
+            raise TypeError(f"run_lab expects rules such as core, or their text. Got {rule!r}.")
+    return [parse_rule(rule) if isinstance(rule, str) else rule for rule in given]
+
+
+def _refuse_other(theory: object, options: object) -> None:
+    if not isinstance(theory, Theory | LabProblem):
+        raise TypeError(
+            f"run_lab expects a Theory, or a problem from problem_of or task_problem. "
+            f"Got {theory!r}."
+        )
+    if not isinstance(options, LabOptions):
+        raise TypeError(f"run_lab expects options as LabOptions(...). Got {options!r}.")
 
 
 class _Readers:
