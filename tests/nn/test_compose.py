@@ -4,6 +4,7 @@ import copy
 import math
 import pickle
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 import torch
@@ -50,6 +51,7 @@ def test_numbers_go_from_start_to_end_and_stay():
     [
         (lambda: anneal("4", 1), r"anneal expects start as a number\. Got '4'\."),
         (lambda: anneal(4, math.nan), r"anneal expects end as a number\. Got nan\."),
+        (lambda: anneal(10**400, 1), r"anneal expects start as a number\. Got 1000"),
         (lambda: anneal(4, 1, until=0), "anneal expects until above 0 and at most 1"),
         (lambda: anneal(4, 1, until=1.5), r"Got 1\.5\."),
         (lambda: anneal(4, 1, shape="cosine"), "shape 'linear' or 'geometric'. Got 'cosine'"),
@@ -112,6 +114,40 @@ class Recorder:
     def __call__(self, solver, question):
         self.asked.append(question)
         return core(solver, question)
+
+
+def test_numbers_far_apart_meet_in_the_middle():
+    assert anneal(1e-300, 1e300, shape="geometric").at(0.5) == pytest.approx(1)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "error"),
+    [("0.5", ValueError), (1.5, ValueError), (math.nan, ValueError), (None, TypeError),
+     ([0.5], TypeError), (torch.ones(2), TypeError), (10**400, TypeError)],
+)  # fmt: skip
+def test_progress_is_a_share(wrong, error):
+    layer = SMTLayer(xor())
+    with pytest.raises(error, match="SMTLayer expects progress from 0 to 1. Got "):
+        layer.progress = wrong
+    layer.progress = torch.tensor(0.25)
+    assert layer.progress == 0.25
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "message"),
+    [
+        (lambda blame: None, TypeError, "expects the rule .* to return a Blame. Got NoneType"),
+        (lambda blame: replace(blame, targets=blame.targets[:1]), ValueError,
+         r"expects targets of shape \(3, 2\) from the rule .* Got \(1, 2\)"),
+        (lambda blame: replace(blame, unknown=None), ValueError,
+         r"expects unknown of shape \(3,\) from the rule .* Got NoneType"),
+    ],
+)  # fmt: skip
+def test_a_rule_of_ones_own_must_say_what_rules_say(change, error, message):
+    layer = SMTLayer(xor(), backward=lambda solver, question: change(core(solver, question)))
+    outputs = layer(torch.ones(3, 2, requires_grad=True))
+    with pytest.raises(error, match=message):
+        outputs.sum().backward()
 
 
 def test_progress_reaches_a_rule_of_ones_own_at_any_depth():

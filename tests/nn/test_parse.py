@@ -76,6 +76,8 @@ def test_what_a_rule_prints_reads_back(seed):
         ("anneal(4, 1)", f"Rule 'anneal(4, 1)' is no rule. Expected {KINDS}."),
         ("3", f"Rule '3' is no rule. Expected {KINDS}."),
         ("sample(temp=2)", "Rule 'sample(temp=2)': sample takes temperature. Got temp."),
+        ("sample(temperature=2, temperature=3)",
+         "Rule 'sample(temperature=2, temperature=3)': sample has temperature more than once."),
         ("core(x=2)", "Rule 'core(x=2)': core takes no options. Got x."),
         ("sample(temperature=anneal(4, 1, untl=1))",
          "Rule 'sample(temperature=anneal(4, 1, untl=1))': anneal takes start, end, until, shape. "

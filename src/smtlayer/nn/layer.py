@@ -8,6 +8,7 @@ grad (B, m) --wanted_outputs--> wanted (B, m) --blame rule--> Solver.core / maxi
                           surrogate_gradient(logits, targets, pushed) --> grad of logits (B, n)
 """
 
+import math
 from collections.abc import Mapping
 from typing import Any, Literal, TypeVar
 
@@ -134,9 +135,14 @@ class SMTLayer(nn.Module):
 
     @progress.setter
     def progress(self, value: float) -> None:
-        if not 0 <= value <= 1:
-            raise ValueError(f"SMTLayer expects progress from 0 to 1. Got {value!r}.")
-        self._progress = float(value)
+        wrong = f"SMTLayer expects progress from 0 to 1. Got {value!r}."
+        try:
+            number = math.nan if isinstance(value, str) else float(value)
+        except (TypeError, ValueError, RuntimeError, OverflowError) as error:
+            raise TypeError(wrong) from error
+        if not 0 <= number <= 1:
+            raise ValueError(wrong)
+        self._progress = number
 
     @property
     def solver(self) -> Solver:
@@ -146,6 +152,8 @@ class SMTLayer(nn.Module):
                 self._solver = self.backend.compile(self.theory)
             except AttributeError as error:  # nn.Module would take it for a missing `solver`
                 raise RuntimeError(f"{self.backend!r} failed to compile: {error}") from error
+            if self._solver is None:
+                raise TypeError(f"{self.backend!r}: compile must return a solver. Got None.")
         return self._solver
 
     # A solver is no computation that a compiler could trace: break the graph, quietly.

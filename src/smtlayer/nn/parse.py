@@ -71,12 +71,16 @@ def _call(name: str, given: list[ast.expr], options: list[ast.keyword]) -> Any:
         raise ValueError(f"expected {_EXPECTED}. Got {name}(...).{_nearest(name, _FUNCTIONS)}")
     signature = inspect.signature(_FUNCTIONS[name])
     arguments = [_value(part) for part in given]
-    keywords = {option.arg or "**": _value(option.value) for option in options}
-    for option in keywords:
-        if option not in signature.parameters:
-            nearest = _nearest(option, signature.parameters)
+    keywords: dict[str, Any] = {}
+    for option in options:
+        if option.arg in keywords:
+            raise ValueError(f"{name} has {option.arg} more than once.")
+        keywords[option.arg or "**"] = _value(option.value)
+    for word in keywords:
+        if word not in signature.parameters:
+            nearest = _nearest(word, signature.parameters)
             takes = ", ".join(signature.parameters) or "no options"
-            raise ValueError(f"{name} takes {takes}. Got {option}.{nearest}")
+            raise ValueError(f"{name} takes {takes}. Got {word}.{nearest}")
     try:
         signature.bind(*arguments, **keywords)
     except TypeError as error:

@@ -10,7 +10,7 @@ from torch import Tensor
 from smtlayer.errors import SolverUnknownError
 from smtlayer.nn.compose import choose_leaf
 from smtlayer.nn.gradient import Scale, row_scale, surrogate_gradient, wanted_outputs
-from smtlayer.nn.rules import BlameRule, ForwardRule, Question, Weights, confidence
+from smtlayer.nn.rules import Blame, BlameRule, ForwardRule, Question, Weights, confidence
 from smtlayer.nn.stats import Stats
 from smtlayer.solvers import Solution, Solver, Status
 
@@ -75,6 +75,7 @@ def backward_pass(
     question = Question(logits.to(real), signs, weights, wanted, settled, asked, progress)
     with _at_work(plan, signs.device):
         blame = plan.backward(plan.solver, question)
+    _check_blame(plan.backward, blame, signs)
     plan.stats.add({
         "settled": settled, "asked": asked, "silent": silent,
         "contradicted": blame.contradicted, "undecided": blame.unknown,
@@ -103,6 +104,25 @@ def _at_work(plan: Plan, device: torch.device) -> Iterator[None]:
     with plan.stats.clock(), torch.autocast(device.type, enabled=False):
         yield
     plan.stats.add_hits(plan.solver.cache_hits - before)
+
+
+def _check_blame(rule: BlameRule, blame: object, signs: Tensor) -> None:
+    """Raises unless a rule, which may be a user's own, says what a rule has to say."""
+    if not isinstance(blame, Blame):
+        raise TypeError(
+            f"SMTLayer expects the rule {rule!r} to return a Blame. Got {type(blame).__name__}."
+        )
+    rows = signs.shape[:1]
+    for name, shape in (
+        ("targets", signs.shape), ("pushed", signs.shape), ("contradicted", rows), ("unknown", rows)
+    ):  # fmt: skip
+        part = getattr(blame, name)
+        if not isinstance(part, Tensor) or part.shape != shape:
+            came = tuple(part.shape) if isinstance(part, Tensor) else type(part).__name__
+            raise ValueError(
+                f"SMTLayer expects {name} of shape {tuple(shape)} from the rule {rule!r}. "
+                f"Got {came}."
+            )
 
 
 def _check_known(plan: Plan, unknown: Tensor) -> None:

@@ -45,8 +45,9 @@ class Anneal:
         done = min(done, 1.0) if isinstance(done, float) else done.clamp(max=1.0)
         if self.shape == "linear":
             return self.start + (self.end - self.start) * done
-        ratio: _Progress = (self.end / self.start) ** done
-        return self.start * ratio
+        fallen: _Progress = self.start ** (1 - done)  # the ratio of the two may be no float
+        risen: _Progress = self.end**done
+        return fallen * risen
 
     def __repr__(self) -> str:
         until = "" if self.until == 1 else f", until={short(self.until)}"
@@ -103,6 +104,12 @@ def short(number: Number) -> str:
 
 
 def _finite(expected: str, value: object, besides: str = "") -> float:
-    if isinstance(value, bool) or not isinstance(value, Real) or not math.isfinite(value):
+    try:
+        number = (
+            math.nan if isinstance(value, bool) or not isinstance(value, Real) else float(value)
+        )
+    except OverflowError:  # an integer of hundreds of digits
+        number = math.inf
+    if not math.isfinite(number):
         raise ValueError(f"{expected} a number{besides}. Got {value!r}.")
-    return float(value)
+    return number
