@@ -127,7 +127,7 @@ def test_numbers_far_apart_meet_in_the_middle():
 )  # fmt: skip
 def test_progress_is_a_share(wrong, error):
     layer = SMTLayer(xor())
-    with pytest.raises(error, match="SMTLayer expects progress from 0 to 1. Got "):
+    with pytest.raises(error, match=r"SMTLayer expects progress from 0 to 1\. Got "):
         layer.progress = wrong
     layer.progress = torch.tensor(0.25)
     assert layer.progress == 0.25

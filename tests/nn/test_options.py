@@ -28,6 +28,18 @@ from smtlayer.testing.theories import addition, xor
 from smtlayer.theory import to_signs
 
 
+def test_a_backend_must_make_a_solver():
+    class Forgetful:
+        def __repr__(self):
+            return "Forgetful()"
+
+        def compile(self, theory):
+            pass
+
+    with pytest.raises(TypeError, match=r"Forgetful\(\): compile must return a solver. Got None"):
+        SMTLayer(xor(), backend=Forgetful())
+
+
 @pytest.mark.parametrize("backend", ["z3", Table, None])
 def test_something_else_than_a_backend_is_refused(backend):
     with pytest.raises(TypeError, match=r"SMTLayer expects a backend such as Auto\(\) or Z3\(\)."):

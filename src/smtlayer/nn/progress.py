@@ -104,10 +104,10 @@ def short(number: Number) -> str:
 
 
 def _finite(expected: str, value: object, besides: str = "") -> float:
+    number = math.nan
     try:
-        number = (
-            math.nan if isinstance(value, bool) or not isinstance(value, Real) else float(value)
-        )
+        if isinstance(value, Real) and not isinstance(value, bool):
+            number = float(value)
     except OverflowError:  # an integer of hundreds of digits
         number = math.inf
     if not math.isfinite(number):
