@@ -53,6 +53,13 @@ def test_images_that_are_too_wide_are_halved_and_broken_into_lines():
     assert small[-1] == "c"
 
 
+@pytest.mark.parametrize("width", [7, 30, 60, 98])
+def test_an_image_wider_than_a_line_is_shrunk_until_it_fits(width):
+    lines = side_by_side(torch.ones(1, 28, 224), [""], width).splitlines()
+    assert width / 2 < max(map(len, lines)) <= width
+    assert lines[-1]  # nothing below without a caption
+
+
 def epochs(count, phase="train", seconds=2.0, **changes):
     one = {"phase": phase, "loss": 0.5, "accuracy": 0.25, "seconds": seconds,
            "solver": {"solver_seconds": 0.5}}  # fmt: skip

@@ -32,18 +32,21 @@ def side_by_side(images: Tensor, captions: Sequence[str], width: int) -> str:
 
     Args:
         images: $(d, h, w)$.
-        captions: One an image.
-        width: Characters of a line. Images that would not fit side by side are made half as large.
+        captions: One an image; if all are empty, there is no line for them.
+        width: Characters of a line. Images that would not fit side by side are made half as large,
+            or as small as it takes for one to fit.
     """
     small = _cropped(images)
     if _wide(small, len(small)) > width:
-        small = F.avg_pool2d(_cropped(images)[None], 2, ceil_mode=True)[0]
+        times = max(2, -(-small.shape[-1] // max(1, width)))
+        small = F.avg_pool2d(small[None], times, ceil_mode=True)[0]
     column = max(small.shape[-1], *map(len, captions))
     fit = max(1, (width + _GAP) // (column + _GAP))
     parts = []
     for start in range(0, len(small), fit):
         drawn = [half_blocks(image) for image in small[start : start + fit]]
-        named = [*zip(*drawn, strict=True), tuple(captions[start : start + fit])]
+        named = [*zip(*drawn, strict=True)]
+        named += [tuple(captions[start : start + fit])] if any(captions) else []
         lines = [(" " * _GAP).join(f"{part:<{column}}" for part in line) for line in named]
         parts.append("\n".join(line.rstrip() for line in lines))
     return "\n\n".join(parts)

@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from math import isqrt
 from typing import TYPE_CHECKING
 
+from torch import Tensor
+
 from smtlayer.nn.explain_text import percent, verdict
 from smtlayer.reports.blocks import side_by_side
 from smtlayer.reports.examples import Reading
@@ -34,7 +36,7 @@ def told(one: Inspected, title: str, width: int) -> "Group":
     head = Text(f"{title}, {one.split} row {one.number}: ", "bold")
     parts = [head.append(one.outcome, _STYLES[one.outcome]), Text()]
     if drawn := _drawn(one, width - 2):
-        parts.append(Padding(Text(drawn), (0, 0, 1, 2)))  # type: ignore[arg-type]
+        parts.append(Padding(drawn, (0, 0, 1, 2)))  # type: ignore[arg-type]
     if table := _symbols(one):
         parts.append(Padding(table, (0, 0, 1, 1)))  # type: ignore[arg-type]
     if one.task == "visual-sudoku":
@@ -44,20 +46,33 @@ def told(one: Inspected, title: str, width: int) -> "Group":
     return Group(*parts)
 
 
-def _drawn(one: Inspected, width: int) -> str:
+def _drawn(one: Inspected, width: int) -> "Text | None":
     """Images as block characters; the sentences of a puzzle as they are."""
+    from rich.text import Text
+
     features = one.examples.batch.features[0]
     if not features.is_floating_point():
-        return "\n".join(f"{i + 1}. {written(tokens)}" for i, tokens in enumerate(features))
-    if features.ndim == 2:  # one wide image
-        return side_by_side(features[None], [""], width)
-    every = one.examples.readings(0)
-    listed = {reading.name for reading in _listed(one.symbols)}
-    shown = [i for i, reading in enumerate(every) if reading.name in listed]
-    if not shown:
-        return ""
-    captions = [f"{every[i].name} = {every[i].text}" for i in shown]
-    return side_by_side(features[shown], captions, width)
+        said = (f"{i + 1}. {written(tokens)}" for i, tokens in enumerate(features))
+        return Text("\n".join(said))
+    if features.ndim == 2:
+        images = _pieces(features)
+        captions = [""] * len(images)
+    else:
+        every = one.examples.readings(0)
+        listed = {reading.name for reading in _listed(one.symbols)}
+        shown = [i for i, reading in enumerate(every) if reading.name in listed]
+        images, captions = features[shown], [f"{every[i].name} = {every[i].text}" for i in shown]
+    if not len(images):
+        return None
+    return Text(side_by_side(images, captions, width), no_wrap=True, overflow="crop")
+
+
+def _pieces(wide: Tensor) -> Tensor:
+    """A wide image as squares, an image a symbol, so that lines can break between them."""
+    height, width = wide.shape
+    if width % height:
+        return wide[None]
+    return wide.unflatten(1, (-1, height)).movedim(1, 0)  # (symbols, height, height)
 
 
 def _listed(symbols: Sequence[Reading]) -> list[Reading]:
