@@ -65,9 +65,10 @@ def test_what_cannot_be_meant_is_told_with_its_path(data, message):
     assert str(error.value).startswith(message)
 
 
-def test_a_device_that_is_not_there_is_told():
-    with pytest.raises(ConfigError, match="device 'foo' cannot be used"):
-        RunConfig.of({"task": {"name": "x"}}, row="r", method="m", seed=0, device="foo")
+@pytest.mark.parametrize("device", ["foo", "meta"])
+def test_a_device_that_is_not_there_is_told(device):
+    with pytest.raises(ConfigError, match=f"device '{device}' cannot be used: .* Use 'cpu', or"):
+        RunConfig.of({"task": {"name": "x"}}, row="r", method="m", seed=0, device=device)
 
 
 @pytest.mark.parametrize("device", [None, 0])

@@ -71,6 +71,7 @@ def test_a_sample_has_sizes_of_its_own():
     ("call", "message"),
     [
         (lambda: load_experiment("mnist-adition-10"), "Did you mean 'mnist-addition-10'"),
+        (lambda: load_experiment("mnist-additon"), "Did you mean 'mnist-addition'"),
         (lambda: load_experiment("zzz"), "Rows are mnist-addition-10"),
         (lambda: load_experiment("liars-puzzle").config("wrong"), "has the methods conventional"),
         (lambda: load_experiment("x" * 5000), "There is no experiment 'xxx"),

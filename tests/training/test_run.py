@@ -5,6 +5,7 @@ import pytest
 import torch
 import z3
 
+from helpers import GivesUp
 from smtlayer import SMTLayer, Theory, __version__
 from smtlayer.errors import ConfigError
 from smtlayer.tasks import Batch, Model, Rows
@@ -179,6 +180,17 @@ def test_scores_count_rows_combinations_not_shown_and_symbols():
         "accuracy": 0.5, "unseen_accuracy": 0.0, "output_symbols": 0.5,
         "representation": 6 / 8, "repaired": 0.25,
     }  # fmt: skip
+
+
+def test_rows_that_the_solver_gave_up_on_are_neither_right_nor_repaired():
+    a, b, both = z3.Bools("a b both")
+    theory = Theory(both == z3.And(a, b), inputs=[a, b], outputs=[both])
+    logits = torch.tensor([[1.0, -1.0], [1.0, 1.0], [-2.0, -1.0], [1.0, 1.0]])
+    symbols = torch.ones(4, 2, dtype=torch.int8)
+    rows = Rows(logits, (logits > 0).all(-1, keepdim=True).float(), symbols, torch.ones(4).bool())
+    layer = SMTLayer(theory, backend=GivesUp((1, 1)))
+    scores = evaluate(Model(Reader(), layer), rows, theory, "cpu")
+    assert (scores["accuracy"], scores["repaired"], scores["unanswered"]) == (0.5, 0.0, 0.5)
 
 
 def test_inputs_that_are_not_known_and_outputs_not_asked_count_for_nothing():

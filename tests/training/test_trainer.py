@@ -22,6 +22,8 @@ def test_a_training_reports_every_step_and_every_epoch(task, config):
     assert [e.done for e in events] == list(range(1, 21))
     assert {e.total for e in events} == {20}
     first, last = trainer.epochs
+    shown = [(events[step].loss, events[step].accuracy) for step in (9, 19)]  # the last of an epoch
+    assert shown == [(epoch.loss, epoch.accuracy) for epoch in (first, last)]
     assert last.loss < first.loss
     assert last.solver["asked"] + last.solver["settled"] == 160
     assert 0 < last.solver["solver_seconds"] < last.seconds

@@ -21,6 +21,7 @@ _SCORES = {
     "output_symbols": "single outputs right",
     "representation": "symbols that the network reads right",
     "repaired": "rows that the solver overruled",
+    "unanswered": "rows that the solver gave up on: raise layer.timeout_ms",
 }
 _SHORT = {
     "accuracy": "rows right", "unseen_accuracy": "not shown", "representation": "symbols read",

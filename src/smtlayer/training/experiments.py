@@ -97,7 +97,7 @@ def _path(name: str | Path) -> Path:
     if path.suffix != ".toml":
         path = _folder() / f"{_SHORT.get(str(name), name)}.toml"
     if not _is_file(path):
-        near = get_close_matches(str(name), _ROWS, n=1)
+        near = get_close_matches(str(name), (*_SHORT, *_ROWS), n=1)
         hint = f" Did you mean {near[0]!r}?" if near else f" Rows are {', '.join(_ROWS)}."
         raise ConfigError(f"There is no experiment {str(name)!r}.{hint}")
     return path

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
+from smtlayer.solvers import Status
 from smtlayer.tasks import Batch, Model, Rows
 from smtlayer.theory import Theory
 
@@ -23,6 +24,7 @@ def evaluate(model: Model, rows: Rows, theory: Theory, device: str) -> dict[str,
       Sudoku that are not hints, for example).
     - `representation`: with a layer, inputs whose every bit the network itself reads right.
     - `repaired`: with a layer, rows in which the solver had to overrule the network.
+    - `unanswered`: with a layer, rows on which the solver gave up; there only if there are any.
     """
     model.eval()
     place = torch.device(device)
@@ -33,6 +35,8 @@ def evaluate(model: Model, rows: Rows, theory: Theory, device: str) -> dict[str,
         for name, part in _scores(model, here.batch(index), theory).items():
             parts[name].append(part)
     joined = {name: torch.cat(some) for name, some in parts.items()}
+    if not joined.get("unanswered", torch.zeros(1)).any():
+        joined.pop("unanswered", None)
     return {name: part.double().mean().item() for name, part in joined.items() if len(part)}
 
 
@@ -50,7 +54,11 @@ def _scores(model: Model, batch: Batch, theory: Theory) -> dict[str, Tensor]:
         read = ((logits > 0) == (batch.symbols > 0)) | (batch.symbols == 0)
         whole = _by_symbol(read, theory.input_widths)
         known = _by_symbol(batch.symbols != 0, theory.input_widths)
-        scores = {"representation": whole[known], "repaired": solution.cost > 0}
+        unknown = solution.status == Status.UNKNOWN
+        scores = {
+            "representation": whole[known], "repaired": (solution.cost > 0) & ~unknown,
+            "unanswered": unknown,
+        }  # fmt: skip
     right = ((outputs > 0) == (batch.targets > 0.5)) & (outputs != 0)
     asked = torch.ones_like(right) if batch.asked is None else batch.asked
     symbols = _by_symbol(right, theory.output_widths)[_by_symbol(asked, theory.output_widths)]

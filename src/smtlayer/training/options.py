@@ -21,10 +21,12 @@ def check_device(name: str) -> None:
     if not isinstance(name, str):
         raise ConfigError(f"The device is named as torch does, as in 'cuda:0'. Got {name!r}.")
     try:
-        torch.empty(0, device=name)
-    except (RuntimeError, AssertionError) as error:
-        reason = str(error).splitlines()[0].rstrip(".")
-        raise ConfigError(f"The device {name!r} cannot be used: {reason}.") from error
+        torch.zeros(1, device=name).item()  # "meta" has no numbers
+    except (RuntimeError, AssertionError, NotImplementedError) as error:
+        reason = str(error).splitlines()[0].split(". ")[0].rstrip(".")
+        raise ConfigError(
+            f"The device {name!r} cannot be used: {reason}. Use 'cpu', or one that torch has here."
+        ) from error
 
 
 @dataclass(frozen=True)

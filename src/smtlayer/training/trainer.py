@@ -201,7 +201,7 @@ class Trainer:
         number = epoch if phase.name == "train" else -1 - epoch  # other rows in pre-training
         rows, size = self._rows(number), phase.options.batch_size
         order = self._order(len(rows), number)
-        view = _View(phase, stepper, module, start, self.on_step)
+        view = _View(phase, stepper, module, steps, start, self.on_step)
         for step in range(sums.steps, steps):
             batch = self._moved(phase, rows.batch(order[step * size : (step + 1) * size]))
             loss, right = phase.look(module, batch)
@@ -278,6 +278,7 @@ class _View:
     phase: _Phase
     stepper: Stepper
     module: nn.Module
+    steps: int  # of an epoch
     start: float
     on_step: OnStep
     loss: float = math.nan
@@ -285,7 +286,7 @@ class _View:
     share: float = 0.0
 
     def show(self, sums: _Sums) -> None:
-        if sums.steps % _LOOK == 0 or self.stepper.done == self.stepper.total:
+        if sums.steps % _LOOK == 0 or sums.steps == self.steps:
             self.loss = sums.loss.item() / sums.steps
             self.accuracy = sums.right.item() / sums.steps
             solver = sum(layer.stats.solver_seconds for layer in solver_layers(self.module))
