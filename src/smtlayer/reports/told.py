@@ -72,7 +72,7 @@ def _pieces(wide: Tensor) -> Tensor:
     height, width = wide.shape
     if width % height:
         return wide[None]
-    return wide.unflatten(1, (-1, height)).movedim(1, 0)  # (symbols, height, height)
+    return wide.reshape(height, -1, height).movedim(1, 0)  # (symbols, height, height)
 
 
 def _listed(symbols: Sequence[Reading]) -> list[Reading]:
