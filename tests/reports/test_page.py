@@ -17,6 +17,7 @@ from smtlayer.reports.page import report_page, write_report
 from smtlayer.reports.told import told
 from smtlayer.tasks import LiarsPuzzle, MnistAddition, VisualAlgebra
 from smtlayer.tasks.base import Model
+from smtlayer.training import load_experiment
 
 
 def page_of(*paths, tmp_path):
@@ -52,6 +53,17 @@ def test_a_page_on_a_run_tells_all_of_it(tmp_path):
     assert "Going forward, readings that" in page.text
     assert page.all("svg")
     assert f"smtlayer inspect {folder.path} --row N" in page.text
+
+
+def test_a_run_that_was_cut_short_is_not_set_against_the_paper(copied, tmp_path):
+    change_record(copied, data="mnist")
+    page = page_of(copied, tmp_path=tmp_path)
+    epochs = RunFolder.read(copied).config.train.epochs
+    usual = load_experiment("mnist-addition-10").config("best").train
+    assert epochs < usual.epochs
+    said = f"Ours cannot be set against the paper's: {epochs} of {usual.epochs} epochs, "
+    assert said in page.text
+    assert f" of {usual.rows:,} training rows, 40 of {usual.test_rows:,} test rows." in page.text
 
 
 def test_its_examples_have_pictures_and_explanations(tmp_path):

@@ -6,6 +6,7 @@ from dataclasses import asdict
 from statistics import fmean, stdev
 from typing import Any
 
+from smtlayer.errors import ConfigError
 from smtlayer.reports.confusion import Confusion, right_share
 from smtlayer.reports.html import Html, join, tag
 from smtlayer.reports.layout import DASH
@@ -13,7 +14,7 @@ from smtlayer.reports.loaded import RunFolder
 from smtlayer.reports.looked import Looked
 from smtlayer.reports.paper import DEVICE, RESULTS_TABLE, ROWS, TITLES
 from smtlayer.reports.table import left_out
-from smtlayer.training import RunRecord
+from smtlayer.training import RunConfig, RunRecord, load_experiment
 
 _SCORES = {
     "accuracy": "rows right",
@@ -175,11 +176,27 @@ def _paper_line(name: str, share: float, shown: str, seconds: str, *, ours: bool
 
 def _cautions(runs: Sequence[Looked]) -> list[Html]:
     """Why ours cannot be set against the paper's."""
+    done = [run.folder for run in runs if run.folder.record is not None]
     reasons = dict.fromkeys(left_out(asdict(record)) for record in _records(runs))
+    if not any(reasons):
+        reasons = dict.fromkeys(reason for folder in done for reason in _cut_short(folder.config))
     told = ", ".join(reason for reason in reasons if reason)
     if not told:
         return []
     return [tag("p", f"Ours cannot be set against the paper's: {told}.", class_="warn")]
+
+
+def _cut_short(config: RunConfig) -> list[str]:
+    """In what a run does less than its experiment has it."""
+    try:
+        usual = load_experiment(config.row).config(config.method).train
+    except ConfigError:  # a method of somebody's own
+        return []
+    names = {"epochs": "epochs", "rows": "training rows", "test_rows": "test rows"}
+    pairs = {
+        what: (getattr(config.train, name), getattr(usual, name)) for name, what in names.items()
+    }
+    return [f"{mine:,} of {all_:,} {what}" for what, (mine, all_) in pairs.items() if mine < all_]
 
 
 _FORWARD = {

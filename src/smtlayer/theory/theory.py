@@ -204,7 +204,7 @@ class Theory:
         """Values by symbol name for output signs of shape `(..., n_outputs)`.
 
         One row gives Python values; more rows give numpy arrays. A row without a model decodes to
-        `None`; arrays that hold a `None` have dtype `object`.
+        `None`; arrays that hold a `None` have dtype `object`. Of a bool tensor, false counts as -1.
         """
         return decode_rows(self._outputs, outputs, "outputs")
 
