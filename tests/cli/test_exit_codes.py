@@ -1,14 +1,17 @@
 """Exit codes mean something; errors are one line with a remedy; --debug shows the trace."""
 
 import errno
+import os
 import re
 import shlex
 import signal
+import subprocess
 import time
 from pathlib import Path
 
 import pytest
 import typer
+from rich.console import Console
 from shell import COMMAND, python, smtlayer
 
 import smtlayer as smtlayer_package
@@ -118,7 +121,7 @@ def test_what_ends_without_an_error_keeps_its_code(capsys):
     [
         (["trian"], "No such command 'trian'. Did you mean 'train'? See: smtlayer --help"),
         (["--nonsense"], "No such option: --nonsense"),
-        (["train", "--epochs", "0"], "Invalid value for '--epochs'"),
+        (["train", "--epochs", "-3"], "Invalid value for '--epochs'"),
         (["bench", "nonsense"], "Invalid value for 'PART': 'nonsense' is not one of 'layer'"),
         (["lab"], "Missing argument 'THEORY'. See: smtlayer lab --help"),
         (["reproduce"], "Missing command. See: smtlayer reproduce --help"),
@@ -130,6 +133,19 @@ def test_wrong_usage_is_one_line_and_code_two(words, said):
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith(f"smtlayer: {said}")
     assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "came"),
+    [
+        (["train", "x", "--epochs", "-3"], "-3"),
+        (["lab", "x", "--lr", "abc"], "abc"),
+        (["inspect", "x", "--split", "foo"], "foo"),
+    ],
+)
+def test_wrong_values_are_told_once(words, came, capsys):
+    assert exit_code_of(lambda: app(words, standalone_mode=False)) == ExitCode.USAGE
+    assert capsys.readouterr().err.count(came) == 1
 
 
 def test_what_is_missing_is_one_line_and_code_three_and_debug_shows_the_trace(tmp_path):
@@ -195,6 +211,35 @@ def test_a_reader_that_goes_away_is_no_error(words):
         process.stdout.close()
         assert process.stderr.read() == b""
         assert process.wait(60) == 141
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-"])
+@pytest.mark.skipif(os.name == "nt", reason="streams are closed in the words of a POSIX shell")
+def test_streams_that_are_closed_are_no_error(closed):
+    line = f"{shlex.join(COMMAND)} cache {closed}"
+    done = subprocess.run(line, shell=True, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("columns", "width"),
+    [("0", 80), ("-3", 80), ("wide", 80), ("²", 80), ("1", 20), ("19", 20), ("20", 20), ("97", 97)],
+)
+def test_tables_have_a_width_whatever_columns_says(columns, width, monkeypatch):
+    monkeypatch.setenv("COLUMNS", columns)
+    monkeypatch.setattr(os, "get_terminal_size", lambda _: os.terminal_size((80, 24)))
+    assert exit_code_of(lambda: Console().width) == width
+
+
+def test_a_terminal_that_is_too_narrow_counts_as_wider(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "")
+    monkeypatch.setattr(os, "get_terminal_size", lambda _: os.terminal_size((3, 24)))
+    assert exit_code_of(lambda: Console().width) == 20
+
+
+def test_narrow_output_is_no_bug():
+    done = smtlayer("cache", COLUMNS="1")
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_ctrl_c_ends_without_a_trace(tmp_path):

@@ -16,6 +16,7 @@ from rich.table import Table as RichTable
 from smtlayer.cli.complete import devices
 from smtlayer.cli.errors import ExitCode
 from smtlayer.cli.later import Later
+from smtlayer.errors import ConfigError
 
 if TYPE_CHECKING:
     import torch
@@ -23,11 +24,12 @@ if TYPE_CHECKING:
     from smtlayer import bench as measures
     from smtlayer import reports
     from smtlayer.bench import scaling, startup
+    from smtlayer.reports import pyplot
     from smtlayer.training import options
 else:
     torch, measures, reports = Later("torch"), Later("smtlayer.bench"), Later("smtlayer.reports")
     scaling, startup = Later("smtlayer.bench.scaling"), Later("smtlayer.bench.startup")
-    options = Later("smtlayer.training.options")
+    options, pyplot = Later("smtlayer.training.options"), Later("smtlayer.reports.pyplot")
 
 
 class Part(StrEnum):
@@ -71,8 +73,10 @@ def bench(
     """
     if device:
         options.check_device(device)
-    where = device or ("cuda" if torch.cuda.is_available() else "cpu")
     wanted = set(parts or Part)
+    if plot is not None:
+        _check_plot(plot, wanted)
+    where = device or ("cuda" if torch.cuda.is_available() else "cpu")
     console = Console(stderr=True)
     ratios: list[measures.Ratio] = []
     for part, doing, measure in _measures(where, repeats, repairs):
@@ -89,9 +93,22 @@ def bench(
         found = list(_scaling(console))
         _show([asdict(cost) for cost in found], _costs(found), as_json)
         if plot is not None:
-            console.print(f"plot  {reports.draw_scaling(found, plot)}", highlight=False)
+            console.print(
+                f"plot  {reports.draw_scaling(found, plot)}", highlight=False, soft_wrap=True
+            )
     if strict and not all([one.met for one in ratios] + [one.met for one in starts]):
         raise typer.Exit(ExitCode.UNMET)
+
+
+def _check_plot(plot: Path, wanted: set[Part]) -> None:
+    if Part.SCALING not in wanted:
+        named = " ".join(part for part in Part if part in wanted)
+        raise ConfigError(
+            f"--plot draws the scaling, which is not among the parts. Add it: smtlayer bench "
+            f"{named} scaling --plot {plot}."
+        )
+    pyplot.check_picture(plot, "--plot")
+    pyplot.pyplot()
 
 
 def _measures(

@@ -2,6 +2,7 @@
 
 import io
 import os
+import shutil
 import signal
 import sys
 import traceback
@@ -19,6 +20,7 @@ from smtlayer.errors import ConfigError, MissingDataError, MissingPackageError, 
 _ClickError: type[Any] = typer.BadParameter.__mro__[2]
 _PACKAGE = Path(__file__).parents[1]
 _BEFORE_A_COMMAND = ("--debug", "--version", "--install-completion", "--show-completion")
+_NARROWEST = 20  # characters of a line that tables can do with
 
 
 class ExitCode(IntEnum):
@@ -49,6 +51,7 @@ MEANINGS = {
 def exit_code_of(call: Callable[[], object]) -> int:
     """Calls, says in one line on stderr what went wrong, and returns the exit code."""
     _never_fail_to_print()
+    _leave_room_to_print()
     try:
         ended = call()
         sys.stdout.flush()
@@ -76,10 +79,21 @@ def end_quietly_at_ctrl_c() -> None:
 
 
 def _never_fail_to_print() -> None:
-    """A terminal that lacks a character gets a question mark in its place."""
+    """A terminal that lacks a character gets a question mark; what was closed swallows all."""
+    if sys.stdout is None:  # as in smtlayer cache >&-
+        sys.stdout = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 (kept)
+    if sys.stderr is None:
+        sys.stderr = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
+
+
+def _leave_room_to_print() -> None:
+    """Makes `COLUMNS` a width that tables can have, here and in processes that are started."""
+    width = shutil.get_terminal_size().columns  # passes over what is no width
+    if "COLUMNS" in os.environ or width < _NARROWEST:
+        os.environ["COLUMNS"] = str(max(width, _NARROWEST))
 
 
 def wants_traces() -> bool:
@@ -154,4 +168,12 @@ def _usage(error: Any) -> str:
     if command != "smtlayer" and any(text.endswith(f": {name}") for name in _BEFORE_A_COMMAND):
         return f"{text}. It comes before the command, as in: smtlayer --debug train."
     end = "" if text.endswith("?") else "."
-    return f"{text}{end} See: {command} --help"
+    return f"{text}{end}{_came(error, text)} See: {command} --help"
+
+
+def _came(error: Any, text: str) -> str:
+    """What was given, if the message does not tell: pydantic's for numbers do not."""
+    if type(error.__cause__).__name__ != "ValidationError":
+        return ""
+    given = error.__cause__.errors()[0]["input"]
+    return "" if repr(given) in text or "Got " in text else f" Got {given}."

@@ -15,11 +15,11 @@ from smtlayer.cli.later import Later
 from smtlayer.errors import MissingPackageError
 
 if TYPE_CHECKING:
-    from smtlayer.reports import inspected, loaded, told
+    from smtlayer.reports import inspected, loaded, pyplot, told
     from smtlayer.reports.examples import Examples
 else:
     inspected, told = Later("smtlayer.reports.inspected"), Later("smtlayer.reports.told")
-    loaded = Later("smtlayer.reports.loaded")
+    loaded, pyplot = Later("smtlayer.reports.loaded"), Later("smtlayer.reports.pyplot")
 
 _WIDEST = 100
 
@@ -64,6 +64,8 @@ def inspect(
         smtlayer inspect runs/mnist-addition-10/best --failed --runner-up
         smtlayer inspect runs/mnist-addition-10/best --repaired --row 100 --json
     """
+    if picture is not None:
+        pyplot.check_picture(picture, "--picture")
     folder = loaded.RunFolder.read(run)
     inspected.need_layer(folder)
     found = folder.load(data_dir)

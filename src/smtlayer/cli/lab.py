@@ -24,10 +24,11 @@ if TYPE_CHECKING:
     from smtlayer.bench import lab as laboratory
     from smtlayer.bench import lab_problems as problems
     from smtlayer.reports import lab as pictures
+    from smtlayer.reports import pyplot
 else:
     nn, theories = Later("smtlayer.nn"), Later("smtlayer.theory")
     laboratory, problems = Later("smtlayer.bench.lab"), Later("smtlayer.bench.lab_problems")
-    pictures = Later("smtlayer.reports.lab")
+    pictures, pyplot = Later("smtlayer.reports.lab"), Later("smtlayer.reports.pyplot")
 
 RULES = (
     "core",
@@ -96,6 +97,9 @@ def lab(
         smtlayer lab my_theory.smt2 --inputs a,b --outputs total
         smtlayer lab liars-puzzle --rules core --rules "mix(core, marginal)"
     """
+    if plot is not None:
+        pyplot.check_picture(plot, "--plot")
+        pyplot.pyplot()
     parsed = list(dict.fromkeys(_rule(text) for text in rules))
     options = laboratory.LabOptions(steps=steps, lr=lr, late_lr=late_lr, noise=noise)
     if theory in LAB_TASKS:
