@@ -5,7 +5,7 @@ import torch
 
 from reports.made_runs import addition_runs
 from smtlayer.errors import ConfigError, MissingDataError
-from smtlayer.reports.loaded import RunFolder, find_runs
+from smtlayer.reports.loaded import RunFolder, find_runs, read_runs
 from smtlayer.training import evaluate
 
 
@@ -70,11 +70,18 @@ def test_a_checkpoint_that_cannot_be_read_tells_nothing(copied):
 
 
 @pytest.mark.parametrize(("file", "text", "error"), [
-    ("config.toml", "row = [", "is not a TOML file"),
-    ("config.toml", "row = 'mine'", "is not that of a run: no 'method'"),
-    ("record.json", "{}", "is not the record of a run"),
+    ("config.toml", "row = [",
+     r"is not a TOML file: .*\. The same train command writes it again\.$"),
+    ("config.toml", "row = 'mine'",
+     r"is not that of a run: no 'method' in it\. The same train command writes it again\.$"),
+    ("config.toml", "row = 'mine'\nmethod = 'best'\nseed = 0\nnonsense = 1",
+     r"config\.toml cannot be used\. mine: unknown key 'nonsense'.* writes it again\.$"),
+    ("record.json", "{}",
+     r"record of a run: no 'row' in it\. Delete it: the same train command makes it again\.$"),
+    ("record.json", '{"row": "mni', r"is not the record of a run: it is cut off or damaged\. Del"),
+    ("record.json", "[]", r"is not the record of a run: it holds no JSON object\. Delete it"),
 ])  # fmt: skip
-def test_damaged_files_are_named(copied, file, text, error):
+def test_damaged_files_are_named_and_what_to_do_is_said(copied, file, text, error):
     (copied / file).write_text(text)
     with pytest.raises(ConfigError, match=error):
         RunFolder.read(copied)
@@ -86,8 +93,34 @@ def test_a_damaged_model_is_named(copied, spoilt):
         torch.save({"weight": torch.zeros(2)}, copied / "model.pt")
     else:
         (copied / "model.pt").write_bytes(spoilt)
-    with pytest.raises(ConfigError, match=r"model\.pt cannot be read as the model"):
+    with pytest.raises(
+        ConfigError, match=r"model\.pt cannot be read as the model .* Delete it: the"
+    ):
         RunFolder.read(copied).load()
+
+
+def test_a_model_that_is_cut_off_is_seen_without_loading_it(copied):
+    model = copied / "model.pt"
+    assert RunFolder.read(copied).check_model() == model
+    model.write_bytes(model.read_bytes()[:1000])
+    with pytest.raises(ConfigError, match="it is cut off or damaged"):
+        RunFolder.read(copied).check_model()
+
+
+def test_a_damaged_run_below_a_folder_is_left_out_unless_it_is_named_or_alone(runs, tmp_path):
+    folder = shutil.copytree(runs["best"].parent, tmp_path / "runs")
+    (folder / "best" / "record.json").write_text("{}")
+    told = []
+    found = read_runs([folder], lambda path, error: told.append((path, str(error))))
+    assert [run.path for run in found] == [folder / "conventional"]
+    ((path, said),) = told
+    assert path == folder / "best"
+    assert "no 'row' in it" in said
+    with pytest.raises(ConfigError, match="no 'row' in it"):
+        read_runs([folder, folder / "best"], lambda path, error: None)
+    (folder / "conventional" / "config.toml").write_text("")
+    with pytest.raises(ConfigError, match="conventional"):
+        read_runs([folder], lambda path, error: None)
 
 
 def test_data_that_are_not_at_hand_are_named(copied, tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -20,12 +21,14 @@ from rich.table import Table as RichTable
 
 from smtlayer.cli.complete import devices, methods, row_names, rules
 from smtlayer.cli.later import Later
-from smtlayer.errors import MissingPackageError
+from smtlayer.errors import ConfigError, MissingDataError, MissingPackageError
 
 if TYPE_CHECKING:
     from smtlayer import reports, training
+    from smtlayer.reports import loaded
 else:
     reports, training = Later("smtlayer.reports"), Later("smtlayer.training")
+    loaded = Later("smtlayer.reports.loaded")
 
 _METHODS = ("conventional", "best")
 _LAYER, _FILES = "The layer", "Data and files"
@@ -133,12 +136,13 @@ def _run(
     folder: Path,
     data_dir: Path | None,
 ) -> training.RunRecord:
-    done = _finished(config, folder)
+    done = _finished(console, config, folder)
     if done is not None:
         console.print(f"{config.method}: finished earlier, in {folder}", highlight=False)
         return done
+    epochs = config.train.epochs
     console.print(
-        f"[bold]{row.title}[/bold], {config.method}: {config.train.epochs} epochs, "
+        f"[bold]{row.title}[/bold], {config.method}: {epochs} epoch{'s'[: epochs > 1]}, "
         f"seed {config.seed}, {config.device}", highlight=False,
     )  # fmt: skip
     columns = (
@@ -188,11 +192,20 @@ class _Bars:
             )
 
 
-def _finished(config: training.RunConfig, folder: Path) -> training.RunRecord | None:
-    """The record of the same run, if it is there."""
-    path = folder / "record.json"
-    record = training.RunRecord.read(path) if path.is_file() else None
-    return record if record is not None and record.config == config.as_dict() else None
+def _finished(
+    console: Console, config: training.RunConfig, folder: Path
+) -> training.RunRecord | None:
+    """The record of the same run, if all that it left is there and whole."""
+    try:
+        left = loaded.RunFolder.read(folder)
+        left.check_model()
+    except (ConfigError, MissingDataError):
+        if (folder / "record.json").exists():
+            console.print(f"{config.method}: what {folder} has lost is made again", highlight=False)
+        return None
+    asked = tomllib.loads(config.to_toml())
+    same = left.record is not None and left.record.config == config.as_dict()
+    return left.record if same and left.told == asked else None
 
 
 def _draw(console: Console, finished: training.Run, folder: Path) -> None:

@@ -1,19 +1,21 @@
 """This file reads folders of runs back: configuration, record, and the trained model."""
 
 import tomllib
-from collections.abc import Mapping, Sequence
+import zipfile
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from smtlayer.errors import ConfigError, MissingDataError
+from smtlayer.errors import ConfigError, MissingDataError, SMTLayerError
 from smtlayer.reports.paper import row_title
 from smtlayer.tasks import Model, Rows, SplitName, Task
 from smtlayer.training import RunConfig, RunRecord, make_task, scored_rows
 
 _OWN = ("row", "method", "seed", "device")  # what stands above the tables of a config.toml
+_WRITTEN_AGAIN = "The same train command writes it again."
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,16 +45,7 @@ class RunFolder:
             ConfigError: If a file in it is damaged.
         """
         told = _told(path)
-        tables = {name: value for name, value in told.items() if name not in _OWN}
-        if "layer" not in tables:
-            tables["layer"] = False  # a conventional network has none
-        try:
-            row, method, seed = told["row"], told["method"], told["seed"]
-        except KeyError as error:
-            raise ConfigError(
-                f"{path / 'config.toml'} is not that of a run: no {error}."
-            ) from error
-        config = RunConfig.of(tables, row=row, method=method, seed=seed, device="cpu")
+        config = _config(told, path / "config.toml")
         record_path = path / "record.json"
         record = RunRecord.read(record_path) if record_path.is_file() else None
         return cls(path, config, told, record, record.epochs if record else _epochs_so_far(path))
@@ -72,23 +65,32 @@ class RunFolder:
             MissingDataError: If there is no `model.pt`, or the data it was trained on are not here.
             ConfigError: If `model.pt` is damaged, or is not a model of this configuration.
         """
-        path = self.path / "model.pt"
-        if not path.is_file():
-            raise MissingDataError(
-                f"{self.path} has no model.pt: the training has not come to its end. "
-                "The command that began it goes on with it."
-            )
+        path = self.check_model()
         task = self._task(data_dir)
         layer = self.config.layer
         model = Model(task.network(), task.head() if layer is None else layer.make(task.theory))
         try:
             model.load_state_dict(torch.load(path, map_location="cpu"))
         except Exception as error:  # torch raises what it likes on a broken file
-            raise ConfigError(
-                f"{path} cannot be read as the model of its config.toml "
-                f"({type(error).__name__}). Train the run again."
-            ) from error
+            raise _damaged_model(path, type(error).__name__) from error
         return LoadedRun(self, task, model.eval())
+
+    def check_model(self) -> Path:
+        """The path of `model.pt`, after a quick look at whether it is there and whole.
+
+        Raises:
+            MissingDataError: If it is not there.
+            ConfigError: If it is damaged.
+        """
+        path = self.path / "model.pt"
+        if not path.is_file():
+            raise MissingDataError(
+                f"{self.path} has no model.pt: the training has not come to its end, or the file "
+                "is lost. The command that began it goes on with it."
+            )
+        if not zipfile.is_zipfile(path):  # its end is missing, or all of it
+            raise _damaged_model(path, "it is cut off or damaged")
+        return path
 
     def _task(self, data_dir: Path | None) -> Task:
         """The task with the data of the record, whatever else is at hand by now."""
@@ -150,6 +152,58 @@ def find_runs(path: Path) -> list[Path]:
     return sorted(found, key=lambda run: (run.parent, run.name != "conventional", run.name))
 
 
+def read_runs(
+    paths: Iterable[Path], left_out: Callable[[Path, SMTLayerError], None]
+) -> list[RunFolder]:
+    """Reads runs that are named, and those below folders that are named, each once.
+
+    Args:
+        paths: The folders.
+        left_out: Called with each run below one that cannot be read, and with what is wrong.
+
+    Raises:
+        MissingDataError: If a folder holds no run.
+        ConfigError: If a run that is named itself is damaged, or all of them are.
+    """
+    named, read = list(paths), []
+    bad: dict[Path, ConfigError] = {}
+    for path in dict.fromkeys(found for one in named for found in find_runs(one)):
+        try:
+            read.append(RunFolder.read(path))
+        except ConfigError as error:
+            if path in named:
+                raise
+            bad[path] = error
+    if not read:
+        raise next(iter(bad.values()))
+    for path, why in bad.items():
+        left_out(path, why)
+    return read
+
+
+def _damaged_model(path: Path, reason: str) -> ConfigError:
+    return ConfigError(
+        f"{path} cannot be read as the model of its config.toml ({reason}). "
+        "Delete it: the same train command makes it again."
+    )
+
+
+def _config(told: Mapping[str, Any], file: Path) -> RunConfig:
+    """The configuration that a file tells, on the CPU."""
+    tables = {name: value for name, value in told.items() if name not in _OWN}
+    if "layer" not in tables:
+        tables["layer"] = False  # a conventional network has none
+    try:
+        row, method, seed = told["row"], told["method"], told["seed"]
+        return RunConfig.of(tables, row=row, method=method, seed=seed, device="cpu")
+    except KeyError as error:
+        raise ConfigError(
+            f"{file} is not that of a run: no {error} in it. {_WRITTEN_AGAIN}"
+        ) from error
+    except ConfigError as error:
+        raise ConfigError(f"{file} cannot be used. {error} {_WRITTEN_AGAIN}") from error
+
+
 def _told(path: Path) -> dict[str, Any]:
     found = find_runs(path)
     if found != [path]:
@@ -159,7 +213,7 @@ def _told(path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(file.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{file} is not a TOML file: {error}.") from error
+        raise ConfigError(f"{file} is not a TOML file: {error}. {_WRITTEN_AGAIN}") from error
 
 
 def _epochs_so_far(path: Path) -> list[dict[str, Any]]:

@@ -81,9 +81,21 @@ class RunRecord:
             raise ConfigError(f"There is no record {path}. Name the folder of a finished run.")
         try:
             data = json.loads(path.read_text(encoding="utf-8"))
-            return cls(**{f.name: data[f.name] for f in fields(cls)})
-        except (ValueError, KeyError, TypeError) as error:
-            raise ConfigError(f"{path} is not the record of a run: {error!r}.") from error
+        except ValueError as error:
+            raise _no_record(path, "it is cut off or damaged") from error
+        if not isinstance(data, dict):
+            raise _no_record(path, "it holds no JSON object")
+        lacking = [f.name for f in fields(cls) if f.name not in data]
+        if lacking:
+            raise _no_record(path, f"no {lacking[0]!r} in it")
+        return cls(**{f.name: data[f.name] for f in fields(cls)})
+
+
+def _no_record(path: Path, reason: str) -> ConfigError:
+    return ConfigError(
+        f"{path} is not the record of a run: {reason}. "
+        f"Delete it: the same train command makes it again."
+    )
 
 
 def write_json(path: Path, data: dict[str, Any]) -> Path:

@@ -70,7 +70,7 @@ def run(
         epochs=best.epochs, scores=scores, restarts=_told(attempts),
     )  # fmt: skip
     if folder is not None:
-        torch.save(best.model.state_dict(), folder / "model.pt")
+        _save(best.model, folder / "model.pt")
         record.write(folder)
     return Run(task, best.model, record)
 
@@ -84,6 +84,13 @@ def _folder(given: str | Path) -> Path:
             f"A run is written to a folder, and {there} is a file. Choose another folder."
         )
     return folder
+
+
+def _save(model: Model, path: Path) -> None:
+    """Writes the weights, all at once or not at all."""
+    part = path.with_name(f"{path.name}.part")
+    torch.save(model.state_dict(), part)
+    part.replace(path)
 
 
 def score(task: Task, config: RunConfig, model: Model) -> tuple[str, dict[str, float]]:
