@@ -122,12 +122,24 @@ def test_a_score_that_moved_too_far_is_exit_code_four(runs, tmp_path):
     assert found["differences"]["accuracy"] == pytest.approx(-0.01)
 
 
-def test_a_run_without_a_record_is_scored_all_the_same(runs, tmp_path):
+def test_a_run_without_a_record_is_scored_all_the_same_but_not_compared(runs, tmp_path):
     shutil.copytree(runs / "two" / "best", tmp_path / "bare")
     (tmp_path / "bare" / "record.json").unlink()
-    (bare,) = told(tmp_path / "bare", "--tolerance", "0")
+    (bare,) = told(tmp_path / "bare")
     assert bare["record"] == bare["differences"] == {}
     assert 0 <= bare["scores"]["accuracy"] <= 1
+    done = smtlayer("evaluate", tmp_path / "bare", "--tolerance", "1")
+    assert (done.returncode, done.stdout) == (3, "")
+    assert "bare has no record to compare with, as --tolerance asks. Leave that out" in done.stderr
+
+
+@pytest.mark.parametrize("scores", [{}, {"accuracy": float("nan")}])
+def test_a_record_that_nothing_can_be_compared_with_is_exit_code_four(runs, tmp_path, scores):
+    shutil.copytree(runs / "two" / "best", tmp_path / "odd")
+    record = json.loads((tmp_path / "odd" / "record.json").read_text())
+    (tmp_path / "odd" / "record.json").write_text(json.dumps(record | {"scores": scores}))
+    evaluate(tmp_path / "odd")
+    evaluate(tmp_path / "odd", "--tolerance", "1", code=4)
 
 
 def test_unfinished_runs_are_left_out_among_others_and_an_error_alone(runs, tmp_path):
@@ -136,9 +148,23 @@ def test_unfinished_runs_are_left_out_among_others_and_an_error_alone(runs, tmp_
     answer = evaluate(tmp_path / "two", "--json")
     assert len(answer.stdout.splitlines()) == 1
     assert "Left out" in answer.stderr
+    evaluate(tmp_path / "two", "--tolerance", "0", code=4)  # it was to be compared too
     answer = evaluate(tmp_path / "two" / "conventional", code=1)
     assert isinstance(answer.exception, MissingDataError)
     assert "has not come to its end" in str(answer.exception)
+
+
+@pytest.mark.parametrize("file", ["model.pt", "record.json", "config.toml"])
+def test_a_damaged_run_is_left_out_among_others_and_an_error_alone(runs, tmp_path, file):
+    shutil.copytree(runs / "two", tmp_path / "two")
+    for method, alone in (("conventional", False), ("best", True)):
+        (tmp_path / "two" / method / file).write_text("row = ")
+        answer = evaluate(tmp_path / "two", "--json", code=int(alone))
+        assert len(answer.stdout.splitlines()) == (0 if alone else 1)
+        assert alone or f"Left out {tmp_path / 'two' / method}: " in answer.stderr
+    assert isinstance(answer.exception, ConfigError)
+    answer = evaluate(tmp_path / "two" / "best", code=1)
+    assert file in str(answer.exception)
 
 
 def test_a_device_that_is_not_there_is_refused_before_anything_is_read(tmp_path):

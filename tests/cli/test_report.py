@@ -57,9 +57,32 @@ def test_a_folder_without_runs_is_refused(capsys, tmp_path, name):
     assert "smtlayer train ROW --out" in told
 
 
-def test_a_damaged_run_is_refused_and_nothing_is_written(capsys, folder):
+def code_of(*words):
+    return exit_code_of(lambda: app(["report", *map(str, words)], standalone_mode=False))
+
+
+def test_a_damaged_run_that_is_named_is_refused_and_nothing_is_written(capsys, folder):
     (folder / "best" / "record.json").write_text("{}")
-    words = ["report", str(folder)]
-    assert exit_code_of(lambda: app(words, standalone_mode=False)) == ExitCode.USAGE
+    assert code_of(folder / "best") == ExitCode.USAGE
     assert "is not the record of a run" in capsys.readouterr().err
-    assert not (folder / "report.html").exists()
+    assert not list(folder.glob("**/report.html"))
+
+
+def test_a_damaged_run_among_others_is_left_out_and_said(capsys, folder):
+    (folder / "best" / "record.json").write_text("{}")
+    assert code_of(folder) in (None, ExitCode.OK)
+    shown = capsys.readouterr()
+    assert shown.err.startswith(f"Left out {folder / 'best'}: {folder / 'best'}/record.json is not")
+    assert shown.out.endswith(" KiB, 1 run)\n")
+
+
+@pytest.mark.parametrize(("name", "said"), [
+    ("", "is a folder; --out expects a file, as in"),
+    ("afile/page.html", "afile is a file, and"),
+])  # fmt: skip
+def test_a_page_that_cannot_be_written_there_is_refused_before_the_work(
+    capsys, tmp_path, name, said
+):
+    (tmp_path / "afile").write_text("")
+    assert code_of(tmp_path / "gone", "--out", tmp_path / name) == ExitCode.USAGE
+    assert said in capsys.readouterr().err

@@ -6,6 +6,7 @@ import json
 import textwrap
 import time
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -17,6 +18,7 @@ from smtlayer.cli.complete import devices
 from smtlayer.cli.complete import runs as run_folders
 from smtlayer.cli.errors import ExitCode
 from smtlayer.cli.later import Later
+from smtlayer.errors import ConfigError, MissingDataError, SMTLayerError
 
 if TYPE_CHECKING:
     from smtlayer import training
@@ -51,6 +53,11 @@ class Evaluation:
         """By how much each score is above the record's."""
         both = [name for name in self.scores if name in self.record]
         return {name: self.scores[name] - self.record[name] for name in both}
+
+    def within(self, tolerance: float) -> bool:
+        """Whether there are differences, and none is larger, nor not a number."""
+        differences = self.differences.values()
+        return bool(differences) and all(abs(value) <= tolerance for value in differences)
 
 
 def evaluate(
@@ -109,27 +116,42 @@ def evaluate(
     told = {"inference": inference, "backend": backend, "weights": weights, "workers": workers,
             "timeout_ms": timeout_ms}  # fmt: skip
     given = {name: value for name, value in told.items() if value is not None}
-    folders = [loaded.RunFolder.read(found) for path in runs for found in _finished(path)]
+    bad: list[SMTLayerError] = []
+    left_out = partial(_leave_out, bad)
     done = []
-    for folder in folders:
-        with Console(stderr=True).status(f"scoring {folder.path}"):
-            done.append(_evaluate(folder, given, split, rows, device, data_dir))
+    for folder in loaded.read_runs(runs, left_out):
+        try:
+            with Console(stderr=True).status(f"scoring {folder.path}"):
+                _check_record(folder, tolerance)
+                done.append(_evaluate(folder, given, split, rows, device, data_dir))
+        except (ConfigError, MissingDataError) as error:
+            if folder.path in runs:
+                raise
+            left_out(folder.path, error)
+            continue
         if as_json:
             typer.echo(json.dumps(asdict(done[-1]) | {"differences": done[-1].differences}))
         else:
             _print(done[-1], Console())
-    differences = [abs(value) for one in done for value in one.differences.values()]
-    if tolerance is not None and max(differences, default=0.0) > tolerance:
+    if not done:
+        raise bad[0]
+    if tolerance is not None and (bad or not all(one.within(tolerance) for one in done)):
         raise typer.Exit(ExitCode.UNMET)
 
 
-def _finished(path: Path) -> list[Path]:
-    """The runs in a folder; one that has not come to its end is left out if there are others."""
-    found = loaded.find_runs(path)
-    ended = [run for run in found if (run / "model.pt").is_file()]
-    for run in set(found) - set(ended) if ended else ():
-        typer.echo(f"Left out, since its training has not come to its end: {run}", err=True)
-    return ended or found
+def _leave_out(bad: list[SMTLayerError], path: Path, error: SMTLayerError) -> None:
+    """Says on stderr that a run among others is left out, and why."""
+    bad.append(error)
+    typer.echo(f"Left out {path}: {error}", err=True)
+
+
+def _check_record(folder: loaded.RunFolder, tolerance: float | None) -> None:
+    """Raises if scores are to be compared with a record that is not there."""
+    if tolerance is not None and folder.record is None:
+        raise MissingDataError(
+            f"{folder.path} has no record to compare with, as --tolerance asks. Leave that out, or "
+            f"let the command that began the training write it."
+        )
 
 
 def _evaluate(

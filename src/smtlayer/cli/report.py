@@ -10,6 +10,7 @@ from rich.console import Console
 
 from smtlayer.cli.complete import runs as run_folders
 from smtlayer.cli.later import Later
+from smtlayer.errors import ConfigError, SMTLayerError
 
 if TYPE_CHECKING:
     from smtlayer.reports import loaded, page
@@ -40,7 +41,9 @@ def report(
         smtlayer report runs/mnist-addition-10/best
         smtlayer report runs/mnist-addition-10 --out both.html
     """
-    folders = list(dict.fromkeys(found for path in runs for found in loaded.find_runs(path)))
+    if out is not None:
+        _check_file(out)
+    folders = [run.path for run in loaded.read_runs(runs, _leave_out)]
     console = Console(stderr=True)
     target = out or runs[0] / "report.html"
     with console.status("") as status:
@@ -50,3 +53,17 @@ def report(
         )  # fmt: skip
     size = written.stat().st_size / 1024
     typer.echo(f"wrote {written} ({size:,.0f} KiB, {len(folders)} run{'s'[: len(folders) > 1]})")
+
+
+def _leave_out(path: Path, error: SMTLayerError) -> None:
+    """Says on stderr that a run among others is left out, and why."""
+    typer.echo(f"Left out {path}: {error}", err=True)
+
+
+def _check_file(out: Path) -> None:
+    """Raises unless a file can be written there."""
+    if out.is_dir():
+        raise ConfigError(f"{out} is a folder; --out expects a file, as in {out / 'report.html'}.")
+    there = next(path for path in out.parents if path.exists())
+    if not there.is_dir():
+        raise ConfigError(f"{there} is a file, and {out} needs a folder there. Choose another.")
