@@ -6,7 +6,7 @@ from typer.testing import CliRunner
 
 from smtlayer.bench.lab import LabOptions, LabResult, LabRun
 from smtlayer.cli.lab import lab, verdict
-from smtlayer.errors import ConfigError
+from smtlayer.errors import ConfigError, TheoryError
 
 SCRIPT = """
 (declare-const a (_ BitVec 2)) (declare-const b (_ BitVec 2)) (declare-const total (_ BitVec 3))
@@ -54,7 +54,7 @@ def test_json_has_every_seed(call, script, tmp_path):
     words = ("--inputs", "a,b", "--outputs", "total", "--shown", "0.5", "--rules", "core")
     told = json.loads(call(script, *words, *QUICK, "--json", "--plot", picture).stdout)
     assert set(told) == {"problem", "models", "kinds", "shown", "tested", "seeds", "options",
-                         "runs", "best", "as_good"}  # fmt: skip
+                         "runs", "best", "as_good", "left_out"}  # fmt: skip
     assert set(told["runs"][0]) == {"rule", "train", "test", "symbols", "seconds", "grounded",
                                     "unnoticed", "renamed", "mean"}  # fmt: skip
     assert (told["shown"], told["tested"], told["options"]["steps"]) == (8, 8, 100)
@@ -78,9 +78,46 @@ def test_what_is_wrong_is_said(call, script):
         call("visual-algebra", "--shown", "0.5")
     with pytest.raises(ConfigError, match="--widths expects whole numbers"):
         call(script, "--inputs", "a,b", "--outputs", "total", "--widths", "2,x")
-    script.write_text("(declare-const a Int) (declare-const y Bool) (assert (= y (> a 2)))")
-    with pytest.raises(ConfigError, match="a"):
-        call(script, "--inputs", "a", "--outputs", "y")
+    with pytest.raises(ConfigError, match=r"no such file. Did you mean 'mnist-addition-10'\?"):
+        call("mnist-addition")
+
+
+@pytest.mark.parametrize(
+    ("inputs", "outputs", "said"),
+    [
+        ("a,c", "total", r"^--inputs: no constant is declared as 'c'. Declared: a, b, total\.$"),
+        ("a,b", "tota", r"^--outputs: no constant is declared as 'tota'. Did you mean 'total'"),
+        ("a,a", "total", r"^--inputs expects each name once. Got 'a' more than once\.$"),
+        ("a,b", "total,b,total", r"^--outputs expects each name once. Got 'total' more than once"),
+    ],
+)
+def test_names_that_cannot_be_used_are_a_matter_of_their_option(
+    call, script, inputs, outputs, said
+):
+    with pytest.raises(ConfigError, match=said):
+        call(script, "--inputs", inputs, "--outputs", outputs)
+
+
+@pytest.mark.parametrize("sort", ["Int", "Real"])
+def test_sorts_without_columns_are_told_with_what_a_file_can_do(call, script, sort):
+    script.write_text(f"(declare-const a {sort}) (declare-const y Bool) (assert (= y (> a 2.0)))")
+    for names in (("a", "y"), ("y", "a")):
+        with pytest.raises(ConfigError, match=rf"Bool or .*BitVec n.* Got 'a' of sort {sort}"):
+            call(script, "--inputs", names[0], "--outputs", names[1])
+
+
+def test_a_file_that_cannot_be_read_is_no_matter_of_an_option(call, script):
+    script.write_text("(assert (oops")
+    with pytest.raises(TheoryError, match=r"^Theory\.from_smtlib"):
+        call(script, "--inputs", "a,a", "--outputs", "y")
+
+
+def test_rows_that_are_left_out_are_counted(call, script):
+    words = (script, "--inputs", "total", "--outputs", "a,b", "--rules", "core", *QUICK)
+    assert "5 of 7 inputs leave the outputs open and are left out\n" in call(*words).stdout
+    assert json.loads(call(*words, "--json").stdout)["left_out"] == 5
+    others = (script, "--inputs", "a,b", "--outputs", "total", "--rules", "core", *QUICK)
+    assert "left out" not in call(*others).stdout
 
 
 def test_the_verdict_says_what_to_do():

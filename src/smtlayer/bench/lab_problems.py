@@ -46,6 +46,12 @@ class LabProblem:
     readers: tuple[int, ...]  # the number of the reader of each symbol
     shown: LabRows
     tested: LabRows
+    left_out: int = 0  # choices of inputs that leave the outputs open, and so are no rows
+
+    @property
+    def choices(self) -> int:
+        """How many choices of inputs there are, with those left out."""
+        return self.left_out + len(unique_rows(torch.cat([self.shown.inputs, self.tested.inputs])))
 
 
 def problem_of(
@@ -72,7 +78,7 @@ def problem_of(
 
     Raises:
         TooManyModelsError: If the models cannot be listed.
-        TheoryError: If inputs never decide the outputs.
+        TheoryError: If the theory has no model, or inputs never decide the outputs.
         ConfigError: If an option cannot be used as given.
 
     Example:
@@ -94,9 +100,9 @@ def problem_of(
     if widths is None:
         alike = [(len(e.columns), e.domain is not None) for e in theory._inputs]
     readers = _readers(range(len(sizes)) if separate else alike)
-    rows = _decided(theory)
+    rows, left_out = _decided(theory)
     if shown == 1:
-        return LabProblem(name, theory, sizes, readers, rows, rows)
+        return LabProblem(name, theory, sizes, readers, rows, rows, left_out)
     order, needed = _covering_order(rows.inputs, sizes, readers, seed)
     count = round(shown * len(rows))
     if not needed <= count < len(rows):
@@ -104,7 +110,8 @@ def problem_of(
             f"The laboratory expects shown={shown:g} to leave at least one of {len(rows)} rows to "
             f"test, and to show every kind of symbol, which takes {needed} here. Got {count} rows."
         )
-    return LabProblem(name, theory, sizes, readers, rows[order[:count]], rows[order[count:]])
+    parts = rows[order[:count]], rows[order[count:]]
+    return LabProblem(name, theory, sizes, readers, *parts, left_out)
 
 
 def task_problem(name: str) -> LabProblem:
@@ -181,13 +188,18 @@ def _readers(alike: Sequence[object]) -> tuple[int, ...]:
     return tuple(numbers[thing] for thing in alike)
 
 
-def _decided(theory: Theory) -> LabRows:
-    """Models whose inputs leave one choice of outputs."""
+def _decided(theory: Theory) -> tuple[LabRows, int]:
+    """Models whose inputs leave one choice of outputs, and how many inputs leave several."""
     models = list_models(theory, MAX_MODELS, 60)
     if not models.complete:
         raise TooManyModelsError(
             f"The laboratory lists all models, and this theory {models.reason}. "
             f"Try a smaller instance of it: fewer or narrower inputs."
+        )
+    if not len(models):
+        raise TheoryError(
+            "The laboratory needs a theory with models. This one has none: its constraints "
+            "contradict each other. Theory.check() tells which do."
         )
     times = Counter(map(tuple, models.inputs.tolist()))
     decided = torch.tensor([times[tuple(row)] == 1 for row in models.inputs.tolist()])
@@ -196,7 +208,8 @@ def _decided(theory: Theory) -> LabRows:
             "The laboratory needs inputs that decide the outputs, to tell right from wrong. In "
             "this theory none do: add constraints, or leave out outputs that stay open."
         )
-    return LabRows(models.inputs[decided], models.outputs[decided])
+    rows = LabRows(models.inputs[decided], models.outputs[decided])
+    return rows, len(times) - len(rows)
 
 
 def _covering_order(

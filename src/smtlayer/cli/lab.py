@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import asdict
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,17 +18,21 @@ from smtlayer.cli.choices import split
 from smtlayer.cli.complete import LAB_TASKS, lab_tasks
 from smtlayer.cli.complete import rules as rule_names
 from smtlayer.cli.later import Later
-from smtlayer.errors import ConfigError
+from smtlayer.errors import ConfigError, TheoryError
 
 if TYPE_CHECKING:
+    import z3
+
     from smtlayer import nn
     from smtlayer import theory as theories
     from smtlayer.bench import lab as laboratory
     from smtlayer.bench import lab_problems as problems
     from smtlayer.reports import lab as pictures
     from smtlayer.reports import pyplot
+    from smtlayer.theory import smtlib
 else:
-    nn, theories = Later("smtlayer.nn"), Later("smtlayer.theory")
+    nn, z3 = Later("smtlayer.nn"), Later("z3")
+    theories, smtlib = Later("smtlayer.theory"), Later("smtlayer.theory.smtlib")
     laboratory, problems = Later("smtlayer.bench.lab"), Later("smtlayer.bench.lab_problems")
     pictures, pyplot = Later("smtlayer.reports.lab"), Later("smtlayer.reports.pyplot")
 
@@ -114,9 +120,9 @@ def lab(
     console = Console(stderr=True)
     result = _with_bars(console, problem, parsed, seeds, options)
     if as_json:
-        typer.echo(json.dumps(_as_dict(result)))
+        typer.echo(json.dumps(_as_dict(result) | {"left_out": problem.left_out}))
     else:
-        _show(result)
+        _show(result, problem)
     if plot is not None:
         console.print(f"plot  {pictures.draw_lab(result, plot)}", highlight=False, soft_wrap=True)
 
@@ -138,9 +144,11 @@ def _read(
 ) -> problems.LabProblem:
     path = Path(name)
     if not path.is_file():
+        near = get_close_matches(name, LAB_TASKS, n=1)
+        hint = f" Did you mean {near[0]!r}?" if near else ""
         raise ConfigError(
             f"smtlayer lab expects an SMT-LIB 2 file, or one of {', '.join(LAB_TASKS)}. "
-            f"Got {name!r}, and there is no such file."
+            f"Got {name!r}, and there is no such file.{hint}"
         )
     if not split(inputs) or not split(outputs):
         raise ConfigError(
@@ -150,14 +158,31 @@ def _read(
     sizes = split(widths)
     if not all(size.isdecimal() for size in sizes):
         raise ConfigError(f"--widths expects whole numbers, as 7,7,7. Got {widths!r}.")
-    try:
-        theory = theories.Theory.from_smtlib(path, split(inputs), split(outputs))
-    except TypeError as error:  # a symbol that is neither Bool nor a bit-vector
-        raise ConfigError(str(error)) from error
+    smtlib.read(path, ())  # what is wrong with the file is told first, and as such
+    _check_names(path, "--inputs", split(inputs))
+    _check_names(path, "--outputs", split(outputs))
+    theory = theories.Theory.from_smtlib(path, split(inputs), split(outputs))
     return problems.problem_of(
         theory, name=path.stem, widths=[int(size) for size in sizes] or None, separate=separate,
         shown=shown,
     )  # fmt: skip
+
+
+def _check_names(path: Path, option: str, names: Sequence[str]) -> None:
+    """Refuses names that cannot be inputs or outputs of a file, which itself can be read."""
+    for name in names:
+        if names.count(name) > 1:
+            raise ConfigError(f"{option} expects each name once. Got {name!r} more than once.")
+    try:
+        _, constants, _ = smtlib.read(path, names)
+    except TheoryError as error:
+        raise ConfigError(f"{option}: {str(error).partition(': ')[2]}") from error
+    for name, constant in constants.items():
+        if not isinstance(constant, z3.BoolRef | z3.BitVecRef):
+            raise ConfigError(
+                f"{option} expects symbols of sort Bool or (_ BitVec n). Got {name!r} of sort "
+                f"{constant.sort()}. Declare it so in {path}, or take Theory and one_hot in Python."
+            )
 
 
 def _with_bars(
@@ -189,12 +214,17 @@ def _as_dict(result: laboratory.LabResult) -> dict[str, Any]:
     return asdict(result) | {"runs": runs, "best": result.best.rule, "as_good": as_good}
 
 
-def _show(result: laboratory.LabResult) -> None:
+def _show(result: laboratory.LabResult, problem: problems.LabProblem) -> None:
     console = Console()
     console.print(
         f"[bold]{result.problem}[/bold]: {result.models} models, {result.kinds} kinds of symbols, "
         f"{result.shown} rows shown, {result.tested} tested", highlight=False,
     )  # fmt: skip
+    if problem.left_out:
+        console.print(
+            f"{problem.left_out} of {problem.choices} inputs leave the outputs open and are left "
+            f"out", highlight=False,
+        )  # fmt: skip
     names = [chr(ord("A") + i) if i < 26 else str(i) for i in range(len(result.runs))]
     for name, run in zip(names, result.runs, strict=True):
         console.print(f"{name}  {run.rule}", highlight=False, markup=False)
