@@ -93,6 +93,23 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path, monkeypatch):
     assert json.loads(cache("--json"))["problem"] == "not a directory"
 
 
+def test_clearing_what_is_no_folder_says_so(tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("SMTLAYER_CACHE", str(tmp_path / "file"))
+    assert "Nothing can be written there: not a directory.\n" in cache("--clear")
+    assert cache("--clear") == cache()
+    assert (tmp_path / "file").exists()
+
+
+def test_nobody_is_told_to_delete_what_cannot_be_deleted(folder, monkeypatch):
+    fill()
+    monkeypatch.setattr(store.Store, "problem", lambda _: "permission denied")
+    shown = cache()
+    assert "Nothing can be written there: permission denied.\n" in shown
+    assert "models" in shown
+    assert "--clear" not in shown
+
+
 @pytest.mark.parametrize("options", [(), ("--clear",)])
 def test_switched_off_is_said_so(options, monkeypatch):
     monkeypatch.setenv("SMTLAYER_CACHE", "off")

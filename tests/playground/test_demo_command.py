@@ -40,6 +40,20 @@ def test_a_port_that_is_taken_is_one_line_with_a_remedy(tmp_path):
     assert "--port 0" in told
 
 
+@pytest.mark.parametrize("port", [0, 8123])
+@pytest.mark.parametrize("host", ["192.0.2.1", "nowhere.invalid"])  # of no machine at all
+def test_a_host_that_is_not_here_is_not_blamed_on_the_port(host, port):
+    with pytest.raises(ConfigError, match=f"port {port} of {host}: ") as told:
+        command._listen(host, port)
+    assert "--host: 127.0.0.1" in str(told.value)
+    assert "--port" not in str(told.value)
+    assert "attempting" not in str(told.value)
+
+
+def test_help_has_examples():
+    assert "\nExamples\n  smtlayer demo\n" in smtlayer("demo", "--help")[1]
+
+
 def test_packages_that_are_missing_are_one_line_with_a_remedy(tmp_path):
     hidden = "sys.modules['starlette'] = None; from smtlayer.__main__ import main; main()"
     code, _, told = smtlayer("demo", cwd=tmp_path, code=hidden)

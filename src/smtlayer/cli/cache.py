@@ -46,7 +46,7 @@ def cache(
             "Compiled theories are not kept on disk: SMTLAYER_CACHE switches that off. Unset it, "
             "or name a folder."
         )
-    elif clear:
+    elif clear and (files or not store.problem()):
         plural = "" if files == 1 else "s"
         typer.echo(f"Deleted {files} file{plural}, {_size(freed)}, from {store.folder}.")
     else:
@@ -67,13 +67,15 @@ def _total(entries: list[Entry]) -> int:
 
 def _show(store: Store, entries: list[Entry]) -> None:
     typer.echo(f"Compiled theories are kept in {store.folder}.")
-    if problem := store.problem():
+    problem = store.problem()
+    if problem:
         typer.echo(f"Nothing can be written there: {problem}.")
     if entries:
         Console().print(_table(entries))
-        typer.echo("Delete them with: smtlayer cache --clear")
     else:
         typer.echo("There are none yet.")
+    if entries and not problem:
+        typer.echo("Delete them with: smtlayer cache --clear")
 
 
 def _table(entries: list[Entry]) -> RichTable:

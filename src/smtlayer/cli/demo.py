@@ -1,5 +1,6 @@
 """This file holds `smtlayer demo`: a local web page to play with trained networks and theories."""
 
+import errno
 import os
 import socket
 import sys
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 QUICK = Path("runs") / "demo"  # where `make demo` puts its runs, too
 _LOOPBACK = ("127.0.0.1", "::1", "localhost")
+_THE_PORT = (errno.EADDRINUSE, errno.EACCES)  # what the system says of a port; else the host is bad
 
 
 def demo(
@@ -39,6 +41,12 @@ def demo(
 
     Each run fills the page of its task. Without a run of MNIST addition, the one in runs/demo is
     taken; if there is none, a small one is trained first, which takes a few minutes.
+
+    Examples:
+
+        smtlayer demo
+        smtlayer demo runs/mnist-addition-10/best runs/visual-sudoku-10/best
+        smtlayer demo --host 0.0.0.0 --port 0 --no-open
     """
     _need_packages()
     console = Console()
@@ -133,10 +141,16 @@ def _listen(host: str, port: int) -> socket.socket:
     try:
         return socket.create_server((host, port), family=family)
     except OSError as error:
-        reason = (error.strerror or str(error)).rstrip(".").lower()
+        reason = (error.strerror or str(error)).partition(" (while")[0].rstrip(".").lower()
+        if port and error.errno in _THE_PORT:
+            remedy = "Choose another with --port, or any free one with --port 0."
+        else:
+            remedy = (
+                "Choose an address of this machine with --host: 127.0.0.1 for itself alone, or "
+                "0.0.0.0 for all who can reach it."
+            )
         raise ConfigError(
-            f"demo cannot listen on port {port} of {host}: {reason}. Choose another with --port, "
-            f"or any free one with --port 0."
+            f"demo cannot listen on port {port} of {host}: {reason}. {remedy}"
         ) from error
 
 
