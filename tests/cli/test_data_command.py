@@ -81,9 +81,22 @@ def test_advice_is_given_for_what_is_not_there_only(folder):
 
 
 def test_another_folder_may_be_named(folder, tmp_path):
-    shown = run("--data-dir", str(tmp_path / "other"))
-    assert shown.startswith(f"Data are looked for in {tmp_path}/other.\n")
+    other = tmp_path / "another one"
+    shown = run("--data-dir", str(other))
+    assert shown.startswith(f"Data are looked for in {other}, which does not exist.\n")
     assert set(states(shown).values()) == {"missing"}
+    assert f"smtlayer data --download mnist --data-dir '{other}' (MNIST" in shown
+    other.mkdir()
+    assert run("--data-dir", str(other)).startswith(f"Data are looked for in {other}.\n")
+
+
+@pytest.mark.parametrize("options", [(), ("--json",), ("--download", "mnist")])
+def test_a_file_is_no_data_folder(fetched, tmp_path, options):
+    (tmp_path / "afile").write_text("")
+    answer = CliRunner().invoke(app, ["--data-dir", str(tmp_path / "afile"), *options])
+    assert isinstance(answer.exception, ConfigError)
+    assert "afile is a file; data need a folder. Name one with" in str(answer.exception)
+    assert fetched == []
 
 
 def test_no_folder_is_said_so(monkeypatch):

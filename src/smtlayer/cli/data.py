@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from dataclasses import asdict
 from itertools import groupby
 from pathlib import Path
@@ -22,6 +23,7 @@ from rich.table import Table as RichTable
 
 from smtlayer.cli.complete import datasets
 from smtlayer.cli.later import Later
+from smtlayer.errors import ConfigError
 
 if TYPE_CHECKING:
     from smtlayer.tasks import data as registry
@@ -52,15 +54,19 @@ def data(
         smtlayer data --download mnist
         smtlayer data --data-dir /data/smtlayer --json
     """
+    folder = registry.data_folder(data_dir)
+    if folder is not None and folder.exists() and not folder.is_dir():
+        raise ConfigError(
+            f"{folder} is a file; data need a folder. Name one with --data-dir or SMTLAYER_DATA."
+        )
     if download is not None:
         _download(download, data_dir, quiet=as_json)
     states = {file: registry.state(file, data_dir) for file in registry.FILES.values()}
     if as_json:
-        folder = registry.data_folder(data_dir)
         listed = [asdict(file) | {"state": found} for file, found in states.items()]
         typer.echo(json.dumps({"folder": folder and str(folder), "files": listed}))
     else:
-        _show(registry.data_folder(data_dir), states)
+        _show(folder, states, data_dir)
 
 
 def _download(name: str, data_dir: Path | None, *, quiet: bool) -> None:
@@ -87,16 +93,17 @@ def _download(name: str, data_dir: Path | None, *, quiet: bool) -> None:
             bars.update(bar, completed=file.size)
 
 
-def _show(folder: Path | None, states: dict[DataFile, State]) -> None:
+def _show(folder: Path | None, states: dict[DataFile, State], data_dir: Path | None) -> None:
     if folder is None:
         typer.echo("There is no data folder: name one with --data-dir or SMTLAYER_DATA.")
     else:
-        typer.echo(f"Data are looked for in {folder}.")
+        gone = "" if folder.is_dir() else ", which does not exist"
+        typer.echo(f"Data are looked for in {folder}{gone}.")
     Console().print(_table(states))
     for dataset, group in groupby(states, key=lambda file: file.dataset):
         absent = [file for file in group if states[file] != "ok"]
         if absent:
-            typer.echo(_advice(dataset, absent))
+            typer.echo(_advice(dataset, absent, data_dir))
 
 
 def _table(states: dict[DataFile, State]) -> RichTable:
@@ -117,11 +124,12 @@ def _table(states: dict[DataFile, State]) -> RichTable:
     return table
 
 
-def _advice(dataset: str, absent: list[DataFile]) -> str:
+def _advice(dataset: str, absent: list[DataFile], data_dir: Path | None) -> str:
     """What to do about files that are not as they should be, all of one data set."""
     first = absent[0]
     if first.urls:
-        how = f"fetch with: smtlayer data --download {dataset} ({first.origin})"
+        there = "" if data_dir is None else f" --data-dir {shlex.quote(str(data_dir))}"
+        how = f"fetch with: smtlayer data --download {dataset}{there} ({first.origin})"
     else:
         paths = ", ".join(file.path for file in absent)
         how = f"put {paths} there by hand; no public place has it ({first.origin})"
