@@ -21,7 +21,12 @@ from rich.table import Table as RichTable
 
 from smtlayer.cli.complete import devices, methods, row_names, rules
 from smtlayer.cli.later import Later
-from smtlayer.errors import ConfigError, MissingDataError, MissingPackageError
+from smtlayer.errors import (
+    ConfigError,
+    MissingDataError,
+    MissingPackageError,
+    SMTLayerError,
+)
 
 if TYPE_CHECKING:
     from smtlayer import reports, training
@@ -35,6 +40,7 @@ _LAYER, _FILES = "The layer", "Data and files"
 
 
 def train(
+    context: typer.Context,
     experiment: str = typer.Argument(
         "mnist-addition-10", metavar="ROW", autocompletion=row_names,
         help="A row of the table, or a TOML file of your own.",
@@ -76,7 +82,7 @@ def train(
     set_: list[str] = typer.Option(
         [], "--set", help="Any option of the file, as in --set train.lr=1e-3.", metavar="KEY=VALUE"
     ),
-    out: Path | None = typer.Option(
+    out: str | None = typer.Option(  # text, since the path of an empty one is the current folder
         None, metavar="FOLDER", rich_help_panel=_FILES,
         help="Folder of the run [default: runs/ROW].",
     ),
@@ -97,22 +103,87 @@ def train(
         smtlayer train my_experiment.toml --set train.lr=1e-3 --out runs/mine
     """
     row = training.load_experiment(experiment)
+    folder = _folder(out, row)
     given = {"train.epochs": epochs, "layer.backend": backend, "layer.forward": forward,
              "layer.backward": backward, "layer.workers": workers, "task.data": data}  # fmt: skip
     settings = [f"{key}={value}" for key, value in given.items() if value is not None] + set_
-    if timing and "conventional" not in method:
-        method = ["conventional", *method]
+    method = _methods(row, None if _is_default(context, "method") else method, timed=timing > 0)
     configs = [_config(row, name, seed, device, settings, data_dir) for name in method]
-    folder = out or Path("runs") / row.name
     console = Console()
     if timing:
+        _check_layers(console, configs, data_dir)
         _time(console, configs, timing, folder, data_dir)
         return
     alone = len(configs) == 1
     places = {c.method: folder if alone else folder / c.method for c in configs}
-    runs = {c.method: _run(console, row, c, places[c.method], data_dir) for c in configs}
+    done = {c.method: _finished(console, c, places[c.method]) for c in configs}
+    _check_layers(console, [c for c in configs if done[c.method] is None], data_dir)
+    runs = {
+        c.method: done[c.method] or _run(console, row, c, places[c.method], data_dir)
+        for c in configs
+    }
     _show(console, runs)
     _what_next(console, places, runs)
+
+
+def _folder(out: str | None, row: training.Experiment) -> Path:
+    """Where to write, which may still have to be made."""
+    if out is not None and not out.strip():
+        raise ConfigError(f"--out expects a folder, as in --out runs/{row.name}. Got {out!r}.")
+    folder = Path("runs") / row.name if out is None else Path(out)
+    there = next(path for path in (folder, *folder.parents) if path.exists())
+    if not there.is_dir():
+        raise ConfigError(f"{there} is a file; --out expects a folder. Choose another.")
+    return folder
+
+
+def _is_default(context: typer.Context, name: str) -> bool:
+    """Whether an option was not given."""
+    source = context.get_parameter_source(name)
+    return source is not None and source.name == "DEFAULT"
+
+
+def _methods(row: training.Experiment, given: list[str] | None, *, timed: bool) -> list[str]:
+    """What was asked for, else what the row has of the usual ones; timings need two."""
+    usual = [name for name in _METHODS if name in row.methods]
+    chosen = given or usual or list(row.methods)
+    if not timed or "conventional" in chosen:
+        return chosen
+    if "conventional" not in row.methods:
+        raise ConfigError(
+            f"--timing compares with the method conventional, and {row.name} has only "
+            f"{', '.join(row.methods)}. Add a section such as [conventional.train]."
+        )
+    return ["conventional", *chosen]
+
+
+def _check_layers(
+    console: Console, configs: Sequence[training.RunConfig], data_dir: Path | None
+) -> None:
+    """Makes the layer of each once, so that one that cannot be made is told before any training."""
+    with console.status("making the layer"):
+        for config in configs:
+            if config.layer is not None:
+                _check_layer(config, config.layer, data_dir)
+
+
+def _check_layer(
+    config: training.RunConfig, layer: training.LayerOptions, data_dir: Path | None
+) -> None:
+    theory = training.make_task(config.task, data_dir).theory
+    try:
+        layer.make(theory)
+    except ValueError as error:  # so are those of theories and backends
+        instead = [] if layer.backend == "auto" else ["--backend auto"]
+        if not isinstance(error, SMTLayerError):  # the rule asks for another backend
+            instead.append("--backward core")
+        if not instead:
+            raise
+        said = str(error).split(" Use ")[0]
+        raise ConfigError(
+            f"{config.row}, {config.method}: no layer can be made with the backend {layer.backend} "
+            f"and the rule {layer.backward}. {said} Use {' or '.join(instead)}."
+        ) from error
 
 
 def _config(
@@ -136,10 +207,6 @@ def _run(
     folder: Path,
     data_dir: Path | None,
 ) -> training.RunRecord:
-    done = _finished(console, config, folder)
-    if done is not None:
-        console.print(f"{config.method}: finished earlier, in {folder}", highlight=False)
-        return done
     epochs = config.train.epochs
     console.print(
         f"[bold]{row.title}[/bold], {config.method}: {epochs} epoch{'s'[: epochs > 1]}, "
@@ -205,7 +272,10 @@ def _finished(
         return None
     asked = tomllib.loads(config.to_toml())
     same = left.record is not None and left.record.config == config.as_dict()
-    return left.record if same and left.told == asked else None
+    if not same or left.told != asked:
+        return None
+    console.print(f"{config.method}: finished earlier, in {folder}", highlight=False)
+    return left.record
 
 
 def _draw(console: Console, finished: training.Run, folder: Path) -> None:
