@@ -122,7 +122,7 @@ def test_a_run_whose_data_are_not_here_has_no_examples(copied, tmp_path, monkeyp
     change_record(copied, data="mnist")
     page = page_of(copied, tmp_path=tmp_path)
     assert "No examples: data: mnist-train-images is needed" in page.text
-    assert "Ours cannot be set" not in page.text
+    assert "sample data" not in page.text
     assert not page.all("img")
 
 
