@@ -1,4 +1,5 @@
 import json
+import shutil
 import signal
 import subprocess
 import sys
@@ -71,6 +72,18 @@ def test_a_small_training_shows_both_networks_and_writes_all_of_a_run(trained):
     picture = (folder / "best" / "examples.png").read_bytes()
     assert picture.startswith(b"\x89PNG")
     assert len(picture) > 20_000
+
+
+def test_rows_that_the_solver_gave_up_on_are_told_with_a_remedy(trained, tmp_path):
+    folder = shutil.copytree(trained[0], tmp_path / "run")
+    path = folder / "best" / "record.json"
+    record = json.loads(path.read_text())
+    record["scores"]["unanswered"] = 0.25
+    path.write_text(json.dumps(record))
+    answer = run(app, ["train", "mnist-addition", *SMALL, "--out", str(folder)])
+    said = " ".join(answer.output.split())
+    assert "best: the solver gave up on 25.0 % of the rows" in said
+    assert "--set layer.timeout_ms=10000" in said
 
 
 def test_a_finished_run_is_shown_again_and_not_done_again(trained):

@@ -70,6 +70,16 @@ def test_another_rule_backend_and_number_of_rows_are_asked_and_said(runs):
     assert best["scores"]["representation"] == repaired["scores"]["representation"]
 
 
+def test_rows_that_the_solver_gave_up_on_are_told_with_a_remedy(runs, monkeypatch):
+    import smtlayer.training as training
+
+    true = training.evaluate
+    monkeypatch.setattr(training, "evaluate", lambda *args: true(*args) | {"unanswered": 0.25})
+    said = " ".join(evaluate(runs / "two" / "best").stdout.split())
+    assert "The solver gave up on 25.0 % of the rows" in said
+    assert "--timeout-ms 10000" in said
+
+
 def test_backends_agree(runs):
     scores = [
         told(runs / "two" / "best", "--backend", backend, "--rows", "30")[0]["scores"]["repaired"]

@@ -295,9 +295,7 @@ def test_tensors_of_any_type_and_lists_of_z3_values_encode():
 def test_truth_values_decode_as_signs():
     assert addition().decode(torch.tensor([True, False, False, True, True])) == {"total": 19}
     assert addition().decode(np.ones(5, dtype=np.uint64)) == {"total": 31}
-    with pytest.raises(
-        TypeError, match=r"of signs.* Got a Tensor of torch.complex64 on cpu"
-    ):
+    with pytest.raises(TypeError, match=r"of signs.* Got a Tensor of torch.complex64 on cpu"):
         addition().decode(torch.ones(5, dtype=torch.complex64))
 
 

@@ -220,4 +220,9 @@ def _told(done: Evaluation) -> str:
     if done.changed:
         changes = [f"{name} {done.asked[name]} (was {was})" for name, was in done.changed.items()]
         said += f" Other than in the record: {', '.join(changes)}."
+    if share := done.scores.get("unanswered"):
+        said += (
+            f" The solver gave up on {100 * share:.1f} % of the rows, which count as wrong: "
+            f"give it more time with --timeout-ms 10000."
+        )
     return said

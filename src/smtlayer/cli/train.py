@@ -324,6 +324,12 @@ def _show(console: Console, records: dict[str, training.RunRecord]) -> None:
         f"Not shown: combinations that training does not show. Data: {first.data_title}. "
         f"Scored on {first.split} rows.", highlight=False, width=min(console.width, 100),
     )  # fmt: skip
+    for name, record in records.items():
+        if share := record.scores.get("unanswered"):
+            console.print(
+                f"{name}: the solver gave up on {_percent(share)} of the rows, which count as "
+                f"wrong. Give it more time with --set layer.timeout_ms=10000.", highlight=False,
+            )  # fmt: skip
     dense = records.get("conventional")
     best = next((record for name, record in records.items() if name != "conventional"), None)
     if dense is None or best is None or "unseen_accuracy" not in best.scores:
