@@ -91,11 +91,11 @@ def test_an_integer_without_bounds_goes_to_z3_by_name():
 @pytest.mark.usefixtures("fresh")
 def test_a_list_that_would_take_too_long_is_not_begun_in_earnest():
     start = time.monotonic()
-    choice = Auto(max_models=10**9, list_timeout_s=2.0).choose(free_bits())
-    assert time.monotonic() - start < 1.5
+    choice = Auto(max_models=10**9, list_timeout_s=8.0).choose(free_bits())
+    assert time.monotonic() - start < 6
     assert choice.backend == Sat()
     assert choice.reason == (
-        "its models cannot be listed: would take more than 2 s to list, but it is finite"
+        "its models cannot be listed: would take more than 8 s to list, but it is finite"
     )
     patient = list_models(free_bits(), 10**9, 0.3)
     assert patient.reason == "ran out of time after 0.3 s"

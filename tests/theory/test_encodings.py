@@ -300,7 +300,7 @@ def test_truth_values_decode_as_signs():
 
 
 def test_values_that_are_deep_inside_differ():
-    chain = z3.Datatype("Chain")
+    chain = z3.Datatype("NumbersInARow")
     chain.declare("end")
     chain.declare("link", ("number", z3.IntSort()), ("rest", chain))
     chain = chain.create()
