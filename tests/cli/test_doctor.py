@@ -99,13 +99,13 @@ def test_a_crash_an_error_and_a_hang_are_findings_and_the_others_go_on():
     asked = [Check("G", "one", fine), Check("G", "fails", fails), Check("G", "crashes", crashes),
              Check("G", "hangs", hangs), Check("G", "last", partial(fine, "last"))]  # fmt: skip
     start = time.monotonic()
-    found = {check.name: finding for check, finding in doctor.examine(asked, limit_s=8)}
-    assert time.monotonic() - start < 60
+    found = {check.name: finding for check, finding in doctor.examine(asked, limit_s=20)}
+    assert time.monotonic() - start < 120
     assert list(found) == ["one", "fails", "crashes", "hangs", "last"]
     assert [finding.state for finding in found.values()] == ["ok", *["broken"] * 3, "ok"]
     assert found["fails"].said == "RuntimeError: something is amiss"
     assert found["crashes"].said == "the process crashed (SIGSEGV)"
-    assert found["hangs"].said == "no answer within 8 s"
+    assert found["hangs"].said == "no answer within 20 s"
     assert all(found[name].remedy for name in ("fails", "crashes", "hangs"))
 
 
