@@ -148,8 +148,8 @@ def test_a_record_that_nothing_can_be_compared_with_is_exit_code_four(runs, tmp_
     shutil.copytree(runs / "two" / "best", tmp_path / "odd")
     record = json.loads((tmp_path / "odd" / "record.json").read_text())
     (tmp_path / "odd" / "record.json").write_text(json.dumps(record | {"scores": scores}))
-    evaluate(tmp_path / "odd")
-    evaluate(tmp_path / "odd", "--tolerance", "1", code=4)
+    assert evaluate(tmp_path / "odd").exit_code == 0
+    assert evaluate(tmp_path / "odd", "--tolerance", "1", code=4).exit_code == 4
 
 
 def test_unfinished_runs_are_left_out_among_others_and_an_error_alone(runs, tmp_path):

@@ -199,4 +199,4 @@ def test_a_digit_with_too_few_images_to_share_is_told():
     labels = torch.tensor([0, 0, 0, 0, 1])
     few = Digits(torch.zeros(5, 28, 28, dtype=torch.uint8), labels)
     with pytest.raises(ConfigError, match=r"Got 0.3, which sets 1 of 5 apart"):
-        few.both(0.3)
+        few.training_and_validation(0.3)

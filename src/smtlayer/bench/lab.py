@@ -28,11 +28,11 @@ from smtlayer.bench.lab_problems import (
 from smtlayer.bench.timing import one_thread
 from smtlayer.errors import ConfigError
 from smtlayer.nn import BlameRule, SMTLayer, parse_rule
+from smtlayer.plain import is_whole
 from smtlayer.solvers import Table
 from smtlayer.solvers.models import list_models
 from smtlayer.theory import Theory
 from smtlayer.training.options import make_plain
-from smtlayer.training.plain import is_whole
 
 GROUNDED = 0.98  # share of test rows that are right, from which on a seed counts as grounded
 _MOST_ROWS = 2_000  # rows of an evaluation; more are drawn from

@@ -1,11 +1,11 @@
 """This file holds numbers that depend on how far training has come."""
 
-import math
 from dataclasses import dataclass
-from numbers import Real
 from typing import Literal, TypeVar, final
 
 from torch import Tensor
+
+from smtlayer.plain import is_finite, number
 
 Shape = Literal["linear", "geometric"]
 _Progress = TypeVar("_Progress", float, Tensor)
@@ -104,12 +104,6 @@ def short(number: Number) -> str:
 
 
 def _finite(expected: str, value: object, besides: str = "") -> float:
-    number = math.nan
-    try:
-        if isinstance(value, Real) and not isinstance(value, bool):
-            number = float(value)
-    except OverflowError:  # an integer of hundreds of digits
-        number = math.inf
-    if not math.isfinite(number):
+    if not is_finite(value):
         raise ValueError(f"{expected} a number{besides}. Got {value!r}.")
-    return number
+    return number(value)

@@ -1,8 +1,8 @@
 """This file checks numbers that users set, and turns seconds into the milliseconds of z3."""
 
 import math
-import operator
-from numbers import Real
+
+from smtlayer.plain import number, whole
 
 LONGEST_S = 1e6  # of one wait, 11 days: z3 and the system count milliseconds, and not for ever
 
@@ -10,10 +10,10 @@ LONGEST_S = 1e6  # of one wait, 11 days: z3 and the system count milliseconds, a
 def check_limit(who: str, name: str, value: object) -> None:
     """Raises unless a limit is a number above zero; infinity is one."""
     wrong = f"{who} expects {name} above 0. Got {value!r}."
-    if not isinstance(value, Real) or isinstance(value, bool):
-        raise TypeError(wrong)
     try:
-        fits = float(value) > 0
+        fits = number(value) > 0
+    except TypeError as error:
+        raise TypeError(wrong) from error
     except OverflowError:  # an integer of hundreds of digits
         fits = False
     if not fits:
@@ -31,12 +31,10 @@ def check_count(who: str, name: str, value: object, least: int = 1, most: float 
     reach = f"of {least} or more" if most == math.inf else f"from {least} to {most:.0f}"
     wrong = f"{who} expects {name} as a whole number {reach}. Got {value!r}."
     try:
-        number = operator.index(value)  # type: ignore[arg-type]
+        fits = least <= whole(value) <= most
     except TypeError as error:
         raise TypeError(wrong) from error
-    if isinstance(value, bool):
-        raise TypeError(wrong)
-    if not least <= number <= most:
+    if not fits:
         raise ValueError(wrong)
 
 

@@ -46,10 +46,9 @@ def check_question(
         low, high = torch.where(inputs != 0, weights, 1).aminmax()
         if not 0 < low.item() <= high.item() < torch.inf:  # nor NaN
             bad = ~((weights > 0) & weights.isfinite()) & (inputs != 0)
-            row, column = bad.nonzero()[0].tolist()
             raise ValueError(
                 f"{who} expects weights above 0, and finite, wherever an input is observed. "
-                f"Row {row}, column {column} is {weights[row, column].item()}."
+                f"{_first(bad, weights)}"
             )
 
 
@@ -59,12 +58,15 @@ def _check_signs(who: str, name: str, signs: Tensor, columns: int) -> None:
     if _at_hand(signs):
         bad = signs.sign() != signs if signs.dtype != torch.bool else torch.ones_like(signs)
         if bad.any():
-            row, column = bad.nonzero()[0].tolist()
             raise ValueError(
                 f"{who} expects {name} as signs: -1 for false, 1 for true, 0 for free. "
-                f"Row {row}, column {column} is {signs[row, column].item()}. "
-                f"to_signs(logits) makes signs of logits."
+                f"{_first(bad, signs)} to_signs(logits) makes signs of logits."
             )
+
+
+def _first(bad: Tensor, values: Tensor) -> str:
+    row, column = bad.nonzero()[0].tolist()
+    return f"Row {row}, column {column} is {values[row, column].item()}."
 
 
 def _at_hand(values: Tensor) -> bool:

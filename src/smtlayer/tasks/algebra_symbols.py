@@ -42,7 +42,7 @@ class AlgebraSymbols:
         """
         if share == 0:
             return self
-        train, validation = self.train.both(share)
+        train, validation = self.train.training_and_validation(share)
         return replace(self, train=train, validation=validation)
 
     def split(self, name: SplitName) -> Digits | None:

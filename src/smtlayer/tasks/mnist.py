@@ -48,7 +48,7 @@ class Digits:
             Digits(self.images[~kept], self.labels[~kept]),
         )
 
-    def both(self, share: float) -> tuple["Digits", "Digits"]:
+    def training_and_validation(self, share: float) -> tuple["Digits", "Digits"]:
         """The same as `apart`, for training and validation: both have images of every digit.
 
         Raises:
@@ -90,7 +90,7 @@ class DigitData:
         """
         if share == 0:
             return self
-        train, validation = self.train.both(share)
+        train, validation = self.train.training_and_validation(share)
         return DigitData(train, self.test, self.source, validation)
 
     def split(self, name: SplitName) -> Digits:

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import torch
 
 from smtlayer.errors import ConfigError
+from smtlayer.plain import whole
 from smtlayer.training.options import (
     LayerOptions,
     PretrainOptions,
@@ -17,7 +18,6 @@ from smtlayer.training.options import (
     TrainOptions,
     check_device,
 )
-from smtlayer.training.plain import whole
 
 _Group = TypeVar("_Group", PretrainOptions, TrainOptions, LayerOptions, RestartOptions)
 _GROUPS = {

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, final
 import torch
 
 from smtlayer.errors import MissingPackageError
-from smtlayer.training.plain import is_whole
+from smtlayer.plain import is_whole
 from smtlayer.training.step import solver_counts, solver_layers
 
 if TYPE_CHECKING:

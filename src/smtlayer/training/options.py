@@ -9,9 +9,9 @@ import torch
 
 from smtlayer.errors import ConfigError
 from smtlayer.nn import SMTLayer, parse_rule
+from smtlayer.plain import number, whole
 from smtlayer.solvers import Z3, Auto, Backend, Enumerate, Sat, Table
 from smtlayer.theory import Theory
-from smtlayer.training.plain import number, whole
 
 Optimizer = Literal["adam", "sgd"]
 

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from smtlayer.nn import SMTLayer
-from smtlayer.training.plain import is_finite, is_whole
+from smtlayer.plain import is_finite, is_whole
 
 _STATE = ("done", "optimizer", "schedule")
 

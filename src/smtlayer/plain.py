@@ -36,7 +36,7 @@ def is_whole(value: object, least: int) -> bool:
         return False
 
 
-def is_finite(value: object, least: float) -> bool:
+def is_finite(value: object, least: float = -math.inf) -> bool:
     """Whether a value is a finite number that is not below another."""
     try:
         return math.isfinite(number(value)) and number(value) >= least
