@@ -2,12 +2,14 @@
 
 import copy
 import pickle
+from dataclasses import dataclass
 
 import pytest
 import torch
 import torch.nn.functional as F
 
-from smtlayer import Z3, SMTLayer, Table
+from helpers import Changed
+from smtlayer import Z3, Sat, SMTLayer, Table
 from smtlayer.nn import anneal, core, graph, marginal, maxsmt, mix, sample, schedule
 from smtlayer.testing import LAWS, LISTED_LAWS, THEORIES, Case, random_theory
 from smtlayer.testing.theories import addition
@@ -118,7 +120,7 @@ def test_a_graph_counts_though_no_batch_went_back_before():
 
 @pytest.mark.parametrize("forward", ["smt", "maxsmt"])
 @pytest.mark.parametrize("backward", ["core", "maxsmt", "schedule((1, core))"])
-@pytest.mark.parametrize("backend", [Table(), Z3()], ids=["table", "z3"])
+@pytest.mark.parametrize("backend", [Table(), Z3(), Sat()], ids=["table", "z3", "sat"])
 def test_every_rule_gives_what_the_cpu_gives(forward, backward, backend):
     theory = addition(2)
     layer = SMTLayer(theory, backend=backend, forward=forward, backward=backward)
@@ -127,6 +129,62 @@ def test_every_rule_gives_what_the_cpu_gives(forward, backward, backend):
         wanted = outputs_and_gradient(layer, logits, None, slope)
         found = outputs_and_gradient(layer, logits.cuda(), None, slope.cuda())
         torch.testing.assert_close([tensor.cpu() for tensor in found], list(wanted))
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.float32, torch.float64])
+def test_a_solver_of_the_host_is_asked_there_and_its_answers_come_back(dtype):
+    theory = addition(2)
+    devices = []
+
+    @dataclass(frozen=True, eq=False)
+    class OnHost(Changed):
+        on_host: bool = True
+
+    def note(asked, answer):
+        tensors = (asked.inputs, asked.weights, asked.outputs)
+        devices.extend(tensor.device.type for tensor in tensors if tensor is not None)
+        return answer
+
+    class Backend:
+        def compile(self, theory):
+            return OnHost(Sat().compile(theory), note)
+
+    layer, plain = SMTLayer(theory, backend=Backend()), SMTLayer(theory, backend=Sat())
+    for _ in range(4):
+        logits, slope = torch.randn(8, 4, dtype=dtype), torch.randn(8, 3, dtype=dtype)
+        known = torch.rand(8, 4) < 0.7
+        wanted = outputs_and_gradient(plain, logits, known, slope)
+        found = outputs_and_gradient(layer, logits.cuda(), known.cuda(), slope.cuda())
+        assert all(tensor.is_cuda and tensor.dtype == dtype for tensor in found)
+        torch.testing.assert_close([tensor.cpu() for tensor in found], list(wanted))
+    assert set(devices) == {"cpu"}
+    assert layer.stats.rows == plain.stats.rows == 32
+    assert layer.solve(logits.cuda()).outputs.is_cuda
+
+
+@pytest.mark.parametrize("backend", [Table(), Sat()], ids=["table", "sat"])
+def test_layers_explain_logits_on_the_gpu_as_on_the_cpu(backend):
+    layer = SMTLayer(addition(2), backend=backend)
+    logits, wanted = torch.randn(6, 4), torch.tensor([-1, 1, 0], dtype=torch.int8)
+    there = layer.explain(logits.cuda(), wanted.cuda(), runner_up=True)
+    here = layer.explain(logits, wanted, runner_up=True)
+    assert [str(row) for row in there] == [str(row) for row in here]
+
+
+@pytest.mark.parametrize("backend", [Table(), Z3(), Sat()], ids=["table", "z3", "sat"])
+def test_layers_work_while_new_tensors_are_made_on_the_gpu(backend):
+    torch.set_default_device("cuda")
+    try:
+        layer = SMTLayer(addition(2), backend=backend)
+        logits, slope = torch.randn(8, 4), torch.randn(8, 3)
+        found = outputs_and_gradient(layer, logits, None, slope)
+        assert all(tensor.is_cuda for tensor in found)
+        wanted = outputs_and_gradient(layer, logits.cpu(), None, slope.cpu())
+        explained = str(layer.explain(logits[:1])[0])
+        assert explained == str(layer.explain(logits[:1].cpu())[0])
+    finally:
+        torch.set_default_device(None)
+    torch.testing.assert_close([tensor.cpu() for tensor in found], list(wanted))
 
 
 def test_two_forward_passes_before_a_backward_pass_do_not_mix():

@@ -203,6 +203,8 @@ def test_answers_are_remembered_unless_told_otherwise():
     assert (kept.name, kept.limit_ms, kept.deterministic, kept.capturable) == (
         "Sat", 10_000, False, False,
     )  # fmt: skip
+    assert kept.on_host
+    assert forgetful.on_host
 
 
 def test_columns_that_nothing_holds_get_a_value_and_take_any():

@@ -104,6 +104,17 @@ def test_one_hot_values_come_back_from_their_signs(kind, data):
     assert theory.decode(theory.encode(s=column))["s"].tolist() == values
 
 
+@pytest.mark.parametrize("dtype", [np.int8, np.uint64, np.int64, np.float16, np.float64, object])
+def test_one_hot_arrays_encode_like_their_values_one_by_one(dtype):
+    theory = over(one_hot(z3.Int("x"), [9, 2, 5]))
+    rows = np.array([[5, 2, 2, 9], [9, 9, 5, 5]], dtype=dtype)
+    expected = [[theory.encode(x=int(value)).tolist() for value in row] for row in rows]
+    assert theory.encode(x=rows).tolist() == expected
+    rows[1, 0], rows[1, 2] = 7, 3  # the first that does not fit is named, not the least
+    with pytest.raises(TheoryError, match=r"'x' takes one of \(9, 2, 5\)\. Got 7"):
+        theory.encode(x=rows)
+
+
 def test_decoded_numbers_of_one_row_are_python_values():
     x, v = z3.Int("x"), z3.BitVec("v", 3)
     values = over(y, v, one_hot(x, [4, 5])).decode(torch.tensor([1, -1, 1, -1, -1, 1]))

@@ -27,11 +27,13 @@ class SolveFunction(torch.autograd.Function):
                 refuse_bad(logits, known, plan.solver.theory)
             ctx.save_for_backward(logits, known, outputs, None)
             return outputs
+        device, place = logits.device, plan.place(logits.device)
+        logits, known = logits.to(place), None if known is None else known.to(place)
         refuse_bad(logits, known, plan.solver.theory)
         signs = to_signs(logits, known)
         solution = forward_pass(plan, logits, signs)
         ctx.save_for_backward(logits, signs, solution.outputs, solution.status == Status.UNKNOWN)
-        return solution.outputs.to(logits.dtype)
+        return solution.outputs.to(logits.dtype).to(device)
 
     @staticmethod
     @once_differentiable
@@ -42,9 +44,10 @@ class SolveFunction(torch.autograd.Function):
             logits, known, outputs, _ = ctx.saved_tensors
             return ctx.captured.backward(plan, logits, known, outputs, grad), None, None, None
         logits, signs, outputs, unknown = ctx.saved_tensors
-        progress = progress_on(logits.device, plan.progress)
-        pull = backward_pass(plan, logits, signs, outputs, unknown, grad, progress)
-        return pull, None, None, None
+        place = signs.device
+        progress = progress_on(place, plan.progress)
+        pull = backward_pass(plan, logits, signs, outputs, unknown, grad.to(place), progress)
+        return pull.to(grad.device), None, None, None
 
 
 def refuse_bad(logits: Tensor, known: Tensor | None, theory: Theory) -> None:

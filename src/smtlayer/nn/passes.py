@@ -28,6 +28,14 @@ class Plan:
     stats: Stats
     progress: float  # from 0 to 1: how far training has come
 
+    def place(self, device: torch.device) -> torch.device:
+        """Where a batch that is on a device is worked on.
+
+        For a solver of the host that is the host: a batch then goes there and back once in a pass,
+        and not each of its parts.
+        """
+        return torch.device("cpu") if getattr(self.solver, "on_host", False) else device
+
     def chosen(self) -> "Plan":
         """The same with the blame rule that its own comes down to, this time."""
         leaf = choose_leaf(self.backward, self.progress)

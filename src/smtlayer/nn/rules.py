@@ -32,7 +32,7 @@ def repair(solver: Solver, signs: Tensor, weights: Callable[[], Tensor]) -> Solu
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What a blame rule is asked about a batch."""
+    """What a blame rule is asked about a batch, on the device where the solver works."""
 
     logits: Tensor  # (B, n) float
     signs: Tensor  # (B, n) int8, 0 where an input is not known

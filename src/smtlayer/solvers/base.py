@@ -36,7 +36,11 @@ from smtlayer.theory import Theory
 
 
 class Solver(Protocol):
-    """A theory made ready to answer batches of questions. All that the layer ever sees."""
+    """A theory made ready to answer batches of questions. All that the layer ever sees.
+
+    Answers are on the device of the question. A solver that works on the host whatever the device
+    may say so by an attribute `on_host = True`; a layer then brings it whole batches there, once.
+    """
 
     @property
     def theory(self) -> Theory:

@@ -12,6 +12,7 @@ class InFront:
     """
 
     capturable = False
+    on_host = True
 
     def __init__(self, solver: Solver) -> None:
         self._solver = solver

@@ -37,6 +37,7 @@ class Rowwise:
     """
 
     capturable = False
+    on_host = True
     cache_hits = 0
 
     def __init__(

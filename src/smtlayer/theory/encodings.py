@@ -12,6 +12,7 @@ import re
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from itertools import combinations
 from typing import Any, Protocol
 
@@ -147,7 +148,7 @@ class BitsEncoding:
     def width(self) -> int:
         return int(self.symbol.size())
 
-    @property
+    @cached_property
     def columns(self) -> tuple[Any, ...]:
         return tuple(z3.Extract(i, i, self.symbol) == 1 for i in reversed(range(self.width)))
 
@@ -194,12 +195,12 @@ class OneHotEncoding:
     symbol: Any
     values: tuple[Any, ...]  # z3 values
 
-    @property
+    @cached_property
     def python_values(self) -> tuple[Any, ...]:
         """The values as Python has them; an enumeration's members by name."""
         return tuple(python_value(value) for value in self.values)
 
-    @property
+    @cached_property
     def columns(self) -> tuple[Any, ...]:
         return tuple(self.symbol == value for value in self.values)
 
@@ -216,16 +217,18 @@ class OneHotEncoding:
         return self.columns
 
     def encode(self, values: NDArray[Any]) -> Signs:
+        different, which = _different(values)
         position = {value: i for i, value in enumerate(self.python_values)}
-        keys = [self._key(value) for value in values.ravel().tolist()]
-        index = [position.get(key, -1) if isinstance(key, Hashable) else -1 for key in keys]
-        if -1 in index:
+        keys = [self._key(value) for value in different]
+        found = [position.get(key, -1) if isinstance(key, Hashable) else -1 for key in keys]
+        index = np.array(found, dtype=np.intp)[which]
+        if (index < 0).any():
             raise TheoryError(
                 f"Theory.encode: symbol {_name(self.symbol)!r} takes one of {self.python_values}. "
-                f"Got {values.ravel().tolist()[index.index(-1)]!r}."
+                f"Got {different[which[int((index < 0).argmax())]]!r}."
             )
-        hot = np.eye(len(self.values), dtype=np.int8)[np.array(index, dtype=np.intp)] * 2 - 1
-        return np.asarray(hot.astype(np.int8).reshape(*values.shape, len(self.values)))
+        hot = np.eye(len(self.values), dtype=np.int8)[index] * np.int8(2) - np.int8(1)
+        return np.asarray(hot.reshape(*values.shape, len(self.values)))
 
     def _key(self, value: Any) -> Any:
         if isinstance(value, float) and z3.is_real(self.symbol) and math.isfinite(value):
@@ -242,6 +245,15 @@ class OneHotEncoding:
 
     def reads(self, signs: Signs) -> NDArray[np.bool_]:
         return np.asarray((signs != 0).all(-1) & ((signs > 0).sum(-1) == 1))
+
+
+def _different(values: NDArray[Any]) -> tuple[list[Any], NDArray[np.intp]]:
+    """Different values, each once where they can be sorted, and which of them stands where."""
+    flat = values.ravel()
+    if flat.dtype.kind not in "biufU":
+        return flat.tolist(), np.arange(flat.size)
+    different, which = np.unique(flat, return_inverse=True)
+    return different.tolist(), which.ravel()
 
 
 def encoding_of(request: Any, role: str) -> Encoding:
