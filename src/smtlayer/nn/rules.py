@@ -74,7 +74,7 @@ class CoreRule:
         status = whole_status(found.status, rows, question)
         return Blame(
             (torch.where(blamed, -question.signs, question.signs) > 0).to(question.logits.dtype),
-            blamed | _kept(question),
+            blamed | (question.settled[:, None] & (question.signs != 0)),
             (status == Status.UNSAT) & ~blamed.any(-1),
             status == Status.UNKNOWN,
         )
@@ -93,12 +93,12 @@ class MaxsmtRule:
         rows, signs, weights, wanted = _asked_rows(question)
         found = solver.maximize(signs, weights, wanted)
         targets = question.signs.clone()
-        targets[rows] = torch.where(signs == 0, 0, found.inputs)
+        targets[rows] = found.inputs
         status = whole_status(found.status, rows, question)
-        repaired = question.asked & (status == Status.SAT)
+        held = (question.asked & (status == Status.SAT)) | question.settled
         return Blame(
-            (targets > 0).to(question.logits.dtype),
-            (repaired[:, None] & (question.signs != 0)) | _kept(question),
+            targets.clamp(min=0).to(question.logits.dtype),
+            (question.signs * held[:, None]).bool(),
             status == Status.UNSAT,
             status == Status.UNKNOWN,
         )
@@ -133,10 +133,6 @@ def confidence(logits: Tensor, signs: Tensor, weights: Weights) -> Tensor:
     # What is too small for a float keeps its order.
     least = (size + 1) / (size.amax(-1, keepdim=True) + 1) * LEAST_WEIGHT
     return torch.maximum(share, least.nan_to_num(nan=0.0, neginf=0.0))
-
-
-def _kept(question: Question) -> Tensor:
-    return question.settled[:, None] & (question.signs != 0)
 
 
 def _asked_rows(question: Question) -> tuple[Tensor | slice, Tensor, Tensor, Tensor]:

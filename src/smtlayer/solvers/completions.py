@@ -14,7 +14,7 @@ from torch import Tensor
 
 from smtlayer.solvers.base import Solver
 from smtlayer.solvers.clauses import Cnf, facts
-from smtlayer.solvers.front import InFront
+from smtlayer.solvers.front import InFront, fill_rows
 from smtlayer.solvers.questions import check_question
 from smtlayer.solvers.repair import signed
 from smtlayer.solvers.results import Core, Solution, Status
@@ -83,7 +83,8 @@ class Completing(InFront):
         answer = self._solution(found, listed, signs, sizes, inputs.device)
         rest = torch.from_numpy(np.flatnonzero(~listed)).to(inputs.device)
         if len(rest):
-            _fill(answer, rest, self._solver.maximize(inputs[rest], weights[rest], outputs[rest]))
+            part = self._solver.maximize(inputs[rest], weights[rest], outputs[rest])
+            fill_rows(answer, rest, part)
         return answer
 
     def _solution(
@@ -195,9 +196,3 @@ def _cheapest(
     some = counts > 0
     found[some] = models[(first + best)[some]]
     return found, (close == 1) | (least == 0) | ~some
-
-
-def _fill(answer: Solution, rows: Tensor, part: Solution) -> None:
-    """Puts the solver's answers into rows of another."""
-    for name in ("status", "inputs", "outputs", "cost", "proved"):
-        getattr(answer, name)[rows] = getattr(part, name)

@@ -1,6 +1,9 @@
 """This file holds what a solver that stands in front of another passes on."""
 
+from torch import Tensor
+
 from smtlayer.solvers.base import Solver
+from smtlayer.solvers.results import Solution
 from smtlayer.theory import Theory
 
 
@@ -42,3 +45,9 @@ class InFront:
     def cache_hits(self) -> int:
         """Rows answered from memory so far, here or behind; repeated rows of a batch among them."""
         return self._hits + self._solver.cache_hits
+
+
+def fill_rows(answer: Solution, rows: Tensor, part: Solution) -> None:
+    """Puts what the one behind said into some rows of an answer."""
+    for name in ("status", "inputs", "outputs", "cost", "proved"):
+        getattr(answer, name)[rows] = getattr(part, name)

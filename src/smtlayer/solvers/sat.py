@@ -12,6 +12,7 @@ from pysat.solvers import Glucose4
 from smtlayer.errors import NotFiniteError
 from smtlayer.solvers.base import Row, Signs, Solver
 from smtlayer.solvers.blame import blamed_columns
+from smtlayer.solvers.clashes import refusing
 from smtlayer.solvers.clauses import Cnf, facts
 from smtlayer.solvers.cnf import to_cnf
 from smtlayer.solvers.completions import Completing
@@ -92,7 +93,7 @@ class Sat:
             deterministic=False,
             workers=self.workers,
         )
-        solver = remembering(rows, self.remember)
+        solver = remembering(refusing(rows, cnf), self.remember)
         return Completing(solver, cnf, self.remember) if self.remember else solver
 
 

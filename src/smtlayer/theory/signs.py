@@ -14,5 +14,5 @@ def to_signs(logits: Tensor, known: Tensor | None = None) -> Tensor:
         >>> to_signs(torch.tensor([2.0, 0.0, -1.0]), torch.tensor([True, True, False]))
         tensor([ 1, -1,  0], dtype=torch.int8)
     """
-    signs = torch.where(logits > 0, 1, -1).to(torch.int8)
+    signs = (logits > 0).to(torch.int8) * 2 - 1
     return signs if known is None else signs * known
