@@ -63,6 +63,16 @@ def test_seconds_are_of_the_runs_unless_a_quiet_process_measured_them():
     assert (conventional.epoch_seconds, conventional.epoch_ratio) == (3.0, None)
 
 
+def test_conventional_seconds_are_those_with_the_batches_of_the_rightmost():
+    records = [record(method="conventional", epoch_seconds=4.0), record()]
+    beside = {"own": 7.0, "paper": 6.0, "best": 5.0}
+    for _ in range(3):
+        timings = [timing(method=m, conventional_epoch_seconds=s) for m, s in beside.items()]
+        conventional, _ = results_of(records, timings)
+        assert conventional.epoch_seconds == min(beside.values())
+        beside.popitem()
+
+
 def test_devices_and_data_that_differ_are_all_named():
     records = [record(seed=0), record(seed=1, machine={"device": "another"}, data="mnist+hasy")]
     (found,) = results_of(records, [timing(machine={"device": "a third"})])

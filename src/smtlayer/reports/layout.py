@@ -208,8 +208,9 @@ def _time_notes(results: Sequence[Result]) -> tuple[str, ...]:
     devices = ", ".join(dict.fromkeys(result.device for result in results))
     return (
         f"Ours: {devices}; the paper's {QUOTED}: {DEVICE}. Only the ratios can be compared.",
-        "Ratio: an epoch with the layer over one without, same network and rows, "
-        "timed in turn in one process. Seconds of methods that were not timed so are those of the "
+        "Ratio: an epoch with the layer over one without, same network, rows and batches, "
+        "timed in turn in one process; of the conventional epochs, those with the batches of the "
+        "rightmost of ours are shown. Seconds of methods that were not timed so are those of the "
         "runs, which may have shared the device.",
         "Epochs: pre-training + training, of the rightmost of ours.",
     )
