@@ -191,6 +191,15 @@ def test_what_is_of_another_kind_is_refused(theory, rules, options, said):
         run_lab(theory, rules, options=options)
 
 
+def test_results_say_how_many_inputs_were_left_out():
+    a, b, total = z3.BitVec("a", 2), z3.BitVec("b", 2), z3.BitVec("total", 3)
+    adds = total == z3.ZeroExt(1, a) + z3.ZeroExt(1, b)
+    options = LabOptions(steps=5)
+    found = run_lab(Theory(adds, [total], [a, b]), ["core"], seeds=1, options=options)
+    assert (found.shown, found.left_out) == (2, 5)
+    assert run_lab(Theory(adds, [a, b], [total]), "core", seeds=1, options=options).left_out == 0
+
+
 def test_a_text_alone_is_one_rule():
     result = run_lab(addition(), "core", seeds=np.int64(1), options=LabOptions(steps=1))
     assert [run.rule for run in result.runs] == ["core"]

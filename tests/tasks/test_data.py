@@ -165,8 +165,8 @@ def test_a_missing_file_says_what_to_do(register, tmp_path):
         find("thing", tmp_path)
     assert str(caught.value) == (
         f"data: thing is needed, and {tmp_path}/things/thing.bin does not exist. Fetch it with: "
-        f"smtlayer data --download things. Another data folder is named with --data-dir or "
-        f"SMTLAYER_DATA."
+        f"smtlayer data --download things --data-dir {tmp_path}. Another data folder is named with "
+        f"--data-dir or SMTLAYER_DATA."
     )
 
 
@@ -200,7 +200,8 @@ def test_a_damaged_file_is_told_with_both_checksums(register, tmp_path):
     assert f"expected SHA-256 {file.sha256} (256,000 bytes), got {got} (255,999" in str(
         caught.value
     )
-    assert "Delete it. Fetch it with: smtlayer data --download things." in str(caught.value)
+    fetch = f"smtlayer data --download things --data-dir {tmp_path}."
+    assert f"Delete it. Fetch it with: {fetch}" in str(caught.value)
     assert find("thing", tmp_path, check=False) == path
 
 

@@ -137,6 +137,7 @@ class LabResult:
     seeds: int
     options: LabOptions
     runs: tuple[LabRun, ...]
+    left_out: int = 0  # choices of inputs that leave the outputs open, and are not shown
 
     @property
     def best(self) -> LabRun:
@@ -166,8 +167,9 @@ def run_lab(
     A rule such as `mix` draws once a batch, and so for all seeds alike.
 
     Args:
-        theory: A theory, every model of which is shown; or a problem, from `problem_of` or
-            `task_problem`, which says more.
+        theory: A theory, every model of which is shown whose inputs decide its outputs (`left_out`
+            of the result counts the others); or a problem, from `problem_of` or `task_problem`,
+            which says more.
         rules: Blame rules, as objects or as text; a text alone is one rule.
         seeds: Random starts. All rules begin with the same ones.
         options: How to train.
@@ -199,7 +201,7 @@ def run_lab(
     with one_thread():
         runs = tuple(_run(problem, rule, seeds, options, on_step) for rule in parsed)
     return LabResult(problem.name, len(models), kinds, len(problem.shown), len(problem.tested),
-                     seeds, options, runs)  # fmt: skip
+                     seeds, options, runs, problem.left_out)  # fmt: skip
 
 
 def _parsed(rules: str | Sequence[str | BlameRule]) -> list[BlameRule]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shlex
 from dataclasses import asdict
 from itertools import groupby
 from pathlib import Path
@@ -128,8 +127,7 @@ def _advice(dataset: str, absent: list[DataFile], data_dir: Path | None) -> str:
     """What to do about files that are not as they should be, all of one data set."""
     first = absent[0]
     if first.urls:
-        there = "" if data_dir is None else f" --data-dir {shlex.quote(str(data_dir))}"
-        how = f"fetch with: smtlayer data --download {dataset}{there} ({first.origin})"
+        how = f"fetch with: {registry.download_command(dataset, data_dir)} ({first.origin})"
     else:
         paths = ", ".join(file.path for file in absent)
         how = f"put {paths} there by hand; no public place has it ({first.origin})"

@@ -120,7 +120,7 @@ def lab(
     console = Console(stderr=True)
     result = _with_bars(console, problem, parsed, seeds, options)
     if as_json:
-        typer.echo(json.dumps(_as_dict(result) | {"left_out": problem.left_out}))
+        typer.echo(json.dumps(_as_dict(result)))
     else:
         _show(result, problem)
     if plot is not None:

@@ -3,6 +3,7 @@
 import difflib
 import hashlib
 import os
+import shlex
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -182,13 +183,13 @@ def find(name: str, data_dir: Path | None = None, *, check: bool = True) -> Path
         )
     if not path.is_file():
         raise MissingDataError(
-            f"data: {name} is needed, and {path} does not exist. {_how_to_get(file)} Another data "
-            f"folder is named with --data-dir or SMTLAYER_DATA."
+            f"data: {name} is needed, and {path} does not exist. {_how_to_get(file, data_dir)} "
+            f"Another data folder is named with --data-dir or SMTLAYER_DATA."
         )
     if check and (got := checksum(path)) != file.sha256:
         raise MissingDataError(
             f"data: {path} is not {name}: expected SHA-256 {file.sha256} ({file.size:,} bytes), "
-            f"got {got} ({path.stat().st_size:,} bytes). Delete it. {_how_to_get(file)}"
+            f"got {got} ({path.stat().st_size:,} bytes). Delete it. {_how_to_get(file, data_dir)}"
         )
     return path
 
@@ -210,9 +211,20 @@ def _path(file: DataFile, data_dir: Path | None) -> Path | None:
     return None if folder is None else file.in_folder(folder)
 
 
-def _how_to_get(file: DataFile) -> str:
+def download_command(dataset: str, data_dir: Path | None) -> str:
+    """What to type to fetch a data set.
+
+    Example:
+        >>> download_command("mnist", Path("my data"))
+        "smtlayer data --download mnist --data-dir 'my data'"
+    """
+    there = "" if data_dir is None else f" --data-dir {shlex.quote(str(data_dir))}"
+    return f"smtlayer data --download {dataset}{there}"
+
+
+def _how_to_get(file: DataFile, data_dir: Path | None) -> str:
     if file.urls:
-        return f"Fetch it with: smtlayer data --download {file.dataset}."
+        return f"Fetch it with: {download_command(file.dataset, data_dir)}."
     return (
         f"No public place has this very file ({file.origin}): put it there by hand. "
         f"Without it: {file.without}."
