@@ -1,6 +1,6 @@
 """This file holds clauses: literals in a row, as numbers, each clause ended by a 0."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,17 +22,24 @@ class Cnf:
     n_variables: int
 
     @property
-    def clauses(self) -> list[list[int]]:
-        """The clauses as lists of literals."""
-        return split(self.numbers)
+    def clauses(self) -> Iterator[list[int]]:
+        """The clauses as lists of literals, one after the other.
+
+        Tens of thousands of lists at once would have Python look for garbage in all its memory.
+        """
+        return _each(self.numbers)
 
 
 def split(numbers: NDArray[np.int32]) -> list[list[int]]:
     """Clauses from literals in a row, each clause ended by a 0."""
-    ends = np.flatnonzero(numbers == 0).tolist()
-    flat = numbers.tolist()
-    starts = [0, *(end + 1 for end in ends)]
-    return [flat[start:end] for start, end in zip(starts, ends, strict=False)]
+    return list(_each(numbers))
+
+
+def _each(numbers: NDArray[np.int32]) -> Iterator[list[int]]:
+    flat, start = numbers.tolist(), 0
+    for end in np.flatnonzero(numbers == 0).tolist():
+        yield flat[start:end]
+        start = end + 1
 
 
 def join(clauses: Sequence[Sequence[int]]) -> NDArray[np.int32]:
