@@ -87,5 +87,5 @@ def test_no_clauses_and_empty_clauses_are_kept_as_they_are(clauses):
 @pytest.mark.parametrize("clauses", [[], [[]], [[1, -2], [], [3]], [[-7]]])
 def test_clauses_in_a_row_are_split_again(clauses):
     assert split(join(clauses)) == clauses
-    assert Cnf(join(clauses), (1,), 7).clauses == clauses
+    assert list(Cnf(join(clauses), (1,), 7).clauses) == clauses
     assert join(clauses).dtype == np.int32
