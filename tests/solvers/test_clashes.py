@@ -114,6 +114,20 @@ def test_values_that_cannot_be_clash_with_themselves():
     assert asked == []
 
 
+def test_inputs_that_cannot_both_be_false_clash():
+    a, b, c, y = z3.Bools("a b c y")
+    theory = Theory([z3.Or(a, b), z3.Implies(c, a), y == a], [a, b, c], [y])
+    assert pairs_of(theory) == {(3, 4), (2, 3)} == impossible_pairs(theory)
+    solver, asked = counting(theory)
+    rows = torch.tensor([[-1, -1, 0], [-1, 0, 1], [-1, 1, -1]], dtype=torch.int8)
+    assert solver.solve(rows).status.tolist() == [Status.UNSAT, Status.UNSAT, Status.SAT]
+    assert asked == [1]
+
+
+def test_sat_looks_for_clashes_before_it_asks():
+    assert isinstance(Sat(remember=0).compile(different()), Clashing)
+
+
 def test_a_theory_without_clashes_or_with_too_many_is_left_to_its_solver(monkeypatch):
     a, b, y = z3.Bools("a b y")
     xor = Theory(y == z3.Xor(a, b), [a, b], [y])

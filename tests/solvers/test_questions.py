@@ -30,6 +30,8 @@ SHAPES = [
 ]
 VALUES = [
     ("solve", (SIGNS * 2,), r"expects inputs as signs: .* Row 0, column 0 is 2\."),
+    ("solve", (2 * SIGNS.clamp(min=0),), r"Row 0, column 0 is 2\."),
+    ("solve", (2 * SIGNS.clamp(max=0).long(),), r"Row 0, column 1 is -2\."),
     ("solve", (changed(SIGNS, 0.3),), r"Row 1, column 0 is 0\.3.*\. to_signs\(logits\) makes"),
     ("solve", (changed(SIGNS, torch.nan),), r"Row 1, column 0 is nan"),
     ("solve", (SIGNS > 0,), r"expects inputs as signs: .* Row 0, column 0 is True"),
