@@ -1,16 +1,15 @@
 """This file refuses rows at sight whose inputs clash, a whole batch at a time."""
 
 from dataclasses import dataclass
-from typing import Any, final
+from typing import final
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from pysat.solvers import Glucose4
 from torch import Tensor
 
 from smtlayer.solvers.base import Solver
-from smtlayer.solvers.clauses import Cnf
+from smtlayer.solvers.clauses import Cnf, open_solver
 from smtlayer.solvers.front import InFront, fill_rows
 from smtlayer.solvers.questions import check_question
 from smtlayer.solvers.results import Core, Solution, Status
@@ -58,8 +57,7 @@ def _pairs(cnf: Cnf, n_inputs: int) -> NDArray[np.intp]:
     for i, literal in enumerate(cnf.columns[:n_inputs]):
         reading.setdefault(literal, i)
         reading.setdefault(-literal, n_inputs + i)
-    solver: Any = Glucose4(bootstrap_with=cnf.clauses)
-    solver.add_clause([cnf.n_variables, -cnf.n_variables])  # it shall know all variables
+    solver = open_solver(cnf)
     found: set[tuple[int, int]] = set()
     effort = 0
     for literal, one in reading.items():

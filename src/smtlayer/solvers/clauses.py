@@ -2,9 +2,11 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from pysat.solvers import Glucose4
 
 NUMBERS = np.int32
 _ROUNDS = 100  # of facts that follow from facts; more are of little use
@@ -28,6 +30,13 @@ class Cnf:
         Tens of thousands of lists at once would have Python look for garbage in all its memory.
         """
         return _each(self.numbers)
+
+
+def open_solver(cnf: Cnf) -> Any:
+    """An incremental SAT solver that has the clauses, and knows of all variables."""
+    solver = Glucose4(bootstrap_with=cnf.clauses)
+    solver.add_clause([cnf.n_variables, -cnf.n_variables])  # if no clause mentions the last ones
+    return solver
 
 
 def split(numbers: NDArray[np.int32]) -> list[list[int]]:

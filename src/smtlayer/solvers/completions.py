@@ -9,11 +9,10 @@ from typing import Any, final
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from pysat.solvers import Glucose4
 from torch import Tensor
 
 from smtlayer.solvers.base import Solver
-from smtlayer.solvers.clauses import Cnf, facts
+from smtlayer.solvers.clauses import Cnf, facts, open_solver
 from smtlayer.solvers.front import InFront, fill_rows
 from smtlayer.solvers.questions import check_question
 from smtlayer.solvers.repair import signed
@@ -167,9 +166,7 @@ class Completing(InFront):
         self._open_solver()
 
     def _open_solver(self) -> None:
-        self._sat: Any = Glucose4(bootstrap_with=self._cnf.clauses)
-        # It shall know all variables, also those that no clause mentions.
-        self._sat.add_clause([self._cnf.n_variables, -self._cnf.n_variables])
+        self._sat = open_solver(self._cnf)
         self._searches = 0
 
 

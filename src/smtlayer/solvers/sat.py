@@ -7,13 +7,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, final
 
-from pysat.solvers import Glucose4
-
 from smtlayer.errors import NotFiniteError
 from smtlayer.solvers.base import Row, Signs, Solver
 from smtlayer.solvers.blame import blamed_columns
 from smtlayer.solvers.clashes import refusing
-from smtlayer.solvers.clauses import Cnf, facts
+from smtlayer.solvers.clauses import Cnf, facts, open_solver
 from smtlayer.solvers.cnf import to_cnf
 from smtlayer.solvers.completions import Completing
 from smtlayer.solvers.limits import check_limits
@@ -233,9 +231,7 @@ class SatRow:
         self.deadline = time.monotonic() + self._timeout_s
 
     def _reopen(self) -> None:
-        self._solver = Glucose4(bootstrap_with=self._cnf.clauses)
-        # It shall know all variables, also those that no clause mentions.
-        self._solver.add_clause([self._cnf.n_variables, -self._cnf.n_variables])
+        self._solver = open_solver(self._cnf)
         self._repairs = 0
         self.top = 0
 
