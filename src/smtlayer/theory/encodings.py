@@ -75,6 +75,10 @@ class Encoding(Protocol):
         """The z3 constant."""
 
     @property
+    def name(self) -> str:
+        """The symbol's name; asked of z3 once, which gives wrong ones to several threads."""
+
+    @property
     def columns(self) -> tuple[Any, ...]:
         """A Boolean z3 term for each column."""
 
@@ -106,13 +110,17 @@ class BoolEncoding:
 
     symbol: Any
 
+    @cached_property
+    def name(self) -> str:
+        return _name(self.symbol)
+
     @property
     def columns(self) -> tuple[Any, ...]:
         return (self.symbol,)
 
     @property
     def labels(self) -> tuple[str, ...]:
-        return (_name(self.symbol),)
+        return (self.name,)
 
     @property
     def domain(self) -> None:
@@ -144,6 +152,10 @@ class BitsEncoding:
 
     symbol: Any
 
+    @cached_property
+    def name(self) -> str:
+        return _name(self.symbol)
+
     @property
     def width(self) -> int:
         return int(self.symbol.size())
@@ -154,7 +166,7 @@ class BitsEncoding:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        return tuple(f"{_name(self.symbol)}[{i}]" for i in reversed(range(self.width)))
+        return tuple(f"{self.name}[{i}]" for i in reversed(range(self.width)))
 
     @property
     def domain(self) -> None:
@@ -196,6 +208,10 @@ class OneHotEncoding:
     values: tuple[Any, ...]  # z3 values
 
     @cached_property
+    def name(self) -> str:
+        return _name(self.symbol)
+
+    @cached_property
     def python_values(self) -> tuple[Any, ...]:
         """The values as Python has them; an enumeration's members by name."""
         return tuple(python_value(value) for value in self.values)
@@ -206,7 +222,7 @@ class OneHotEncoding:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        return tuple(f"{_name(self.symbol)}={value}" for value in self.python_values)
+        return tuple(f"{self.name}={value}" for value in self.python_values)
 
     @property
     def domain(self) -> Any:

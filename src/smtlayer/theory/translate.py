@@ -14,7 +14,7 @@ from smtlayer.theory.encodings import Encoding, python_value
 
 def encode_rows(encodings: Sequence[Encoding], values: Mapping[str, Any], role: str) -> Tensor:
     """Signs of shape (..., columns); symbols not named are 0, free."""
-    by_name = {str(e.symbol.decl().name()): e for e in encodings}
+    by_name = {e.name: e for e in encodings}
     for name in values:
         if name not in by_name:
             raise TheoryError(
@@ -94,7 +94,7 @@ def decode_rows(encodings: Sequence[Encoding], given: Any, role: str) -> dict[st
     for encoding in encodings:
         part = columns[..., start : start + len(encoding.columns)]
         start += len(encoding.columns)
-        values[str(encoding.symbol.decl().name())] = _with_none(encoding, part)
+        values[encoding.name] = _with_none(encoding, part)
     return values
 
 
