@@ -3,6 +3,7 @@
 import copy
 import math
 import pickle
+from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 from functools import cache
 
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 
 from smtlayer import Theory, TheoryError, one_hot
 from smtlayer.theory import OneHot, to_signs
+from smtlayer.theory.values import text_of
 
 tried = settings(deadline=None, max_examples=50)
 y = z3.Bool("y")
@@ -348,3 +350,39 @@ def test_decoding_something_else_than_signs_says_what_to_pass():
     theory = Theory(z3.Bool("b") == z3.Bool("a"), inputs=[z3.Bool("a")], outputs=[z3.Bool("b")])
     with pytest.raises(TypeError, match=r"such as layer\(logits\) or .*outputs. Got object"):
         theory.decode(object())
+
+
+def test_threads_read_the_terms_of_one_context_at_the_same_time():
+    # z3 writes what it says of a context's terms to one place; unguarded threads mix it up.
+    terms = [z3.Int(f"a_rather_long_name_{i}") + i == 2 * i for i in range(400)]
+    expected = [text_of(term) for term in terms]
+    with ThreadPoolExecutor(4) as pool:
+        asked = [list(pool.map(text_of, terms)) for _ in range(5)]
+    assert asked == [expected] * 5
+
+
+def test_encoding_and_decoding_ask_z3_nothing(monkeypatch):
+    # Then threads may share a theory: z3 answers one thread at a time.
+    x, r = z3.Int("x"), z3.Real("r")
+    b, p = z3.BitVec("b", 3), z3.Bool("p")
+    theory = Theory(
+        [r * 2 == x, p == (b > 1)], [one_hot(x, range(3)), b], [one_hot(r, [0, 0.5, 1]), p]
+    )
+    given, wanted = {"x": [0, 2], "b": [5, 1]}, {"r": [0.5, 1.0], "p": [True, False]}
+    first = theory.encode(**given), theory.encode_outputs(**wanted)
+    for name in dir(z3.z3core):
+        if name.startswith("Z3_") and name not in {"Z3_inc_ref", "Z3_dec_ref"}:
+            for module in (z3.z3, z3.z3core):
+                monkeypatch.setattr(module, name, _refuse, raising=False)
+    again = theory.encode(**given), theory.encode_outputs(**wanted)
+    assert all(torch.equal(one, other) for one, other in zip(first, again, strict=True))
+    decoded = theory.decode(again[1])
+    assert decoded["r"].tolist() == [Fraction(1, 2), 1]
+    with pytest.raises(TheoryError, match="symbol 'b' has 3 bits"):
+        theory.encode(b=9)
+    with pytest.raises(TheoryError, match="symbol 'x' takes one of"):
+        theory.encode(x=9)
+
+
+def _refuse(*_):
+    raise AssertionError("z3 was asked")

@@ -13,7 +13,7 @@ import z3
 
 from smtlayer import Theory, one_hot
 from smtlayer.testing import THEORIES, random_theory
-from smtlayer.theory.encodings import python_value
+from smtlayer.theory.values import python_value
 
 
 def xor(context=None):

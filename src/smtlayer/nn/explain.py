@@ -42,6 +42,7 @@ from smtlayer.solvers import Solver, Status
 from smtlayer.solvers.conflict import Conflicts
 from smtlayer.solvers.limits import check_limit
 from smtlayer.theory import Theory
+from smtlayer.theory.values import text_of
 
 _RUNNER_UP: Mapping[Status, RunnerUpStatus] = {
     Status.SAT: "found",
@@ -222,7 +223,7 @@ class Explainer:
     def _described(self, place: int) -> Broken:
         given = len(self._theory.constraints)
         if place < given:
-            text = " ".join(str(self._theory.constraints[place]).split())
+            text = text_of(self._theory.constraints[place])
             return Broken(place, self._theory.constraint_names[place], text)
         both = (*self._inputs, *self._outputs)
         symbol = [s for s in both if s.encoding.domain is not None][place - given]

@@ -48,7 +48,7 @@ def _symbols(encodings: Sequence[Encoding]) -> Iterator[Symbol]:
     for encoding in encodings:
         labels = encoding.labels
         place = slice(start, start + len(labels))
-        yield Symbol(str(encoding.symbol.decl().name()), labels, place, encoding)
+        yield Symbol(encoding.name, labels, place, encoding)
         start = place.stop
 
 

@@ -17,6 +17,7 @@ from smtlayer.solvers.results import Status
 from smtlayer.solvers.z3 import ask
 from smtlayer.theory import Theory
 from smtlayer.theory.symbols import free_symbols, unheard_of
+from smtlayer.theory.values import text_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +149,7 @@ def _satisfiable(theory: Theory, timeout_s: float) -> tuple[bool | None, tuple[C
 
 
 def _part(theory: Theory, place: int) -> Conflict:
-    text = " ".join(str(theory.formulas[place]).split())
+    text = text_of(theory.formulas[place])
     if place >= len(theory.constraints):
         return Conflict(None, text)
     return Conflict(place, text, theory.constraint_names[place])
@@ -162,7 +163,7 @@ def _functional(theory: Theory, models: Models, timeout_s: float) -> bool | None
     if models.complete:
         return True
     own = copy.deepcopy(theory)
-    kept = {e.symbol.decl().name() for e in own._inputs}
+    kept = {e.name for e in own._inputs}
     others = [d for name, d in free_symbols(own.formulas).items() if name not in kept]
     if any(d.arity() for d in others):
         return None  # a second copy of a function takes more than substitution of constants
@@ -180,7 +181,7 @@ def _total(theory: Theory, models: Models, timeout_s: float) -> bool | None:
     if models.complete:
         return len(torch.unique(models.inputs, dim=0)) == _input_values(theory)
     own = copy.deepcopy(theory)
-    kept = {e.symbol.decl().name() for e in own._inputs}
+    kept = {e.name for e in own._inputs}
     symbols = free_symbols(own.formulas)
     others = [d for name, d in symbols.items() if name not in kept]
     if any(d.arity() for d in others):

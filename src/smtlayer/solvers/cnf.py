@@ -24,6 +24,7 @@ from smtlayer.solvers.limits import milliseconds
 from smtlayer.solvers.values import Values, differing, value_clauses
 from smtlayer.theory import Theory
 from smtlayer.theory.symbols import unheard_of
+from smtlayer.theory.values import text_of
 
 _CONSTANTS = ("true", "false")
 # Enumerations become bit-vectors; conjunctions fall apart.
@@ -176,5 +177,5 @@ def _leftover(goal: Any) -> str:
             kind = atom.decl().kind() if z3.is_app(atom) else None
             plain = z3.is_const(atom) and kind == z3.Z3_OP_UNINTERPRETED and z3.is_bool(atom)
             if not plain and kind not in (z3.Z3_OP_TRUE, z3.Z3_OP_FALSE):
-                return " ".join(str(atom).split())[:60]
+                return text_of(atom)[:60]
     return "part of it"

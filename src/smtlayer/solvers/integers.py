@@ -25,6 +25,7 @@ from smtlayer.solvers.intervals import (
     term_intervals,
 )
 from smtlayer.theory.symbols import unheard_of
+from smtlayer.theory.values import text_of
 
 _MAX_BITS = 64
 _COMPARISONS = {
@@ -104,7 +105,7 @@ def _width(term: Any, interval: Interval) -> int:
     ends = [int(end) for end in interval if math.isfinite(end)]
     width = 1 + max((end if end >= 0 else ~end).bit_length() for end in ends) if ends else 0
     if len(ends) < 2 or width > _MAX_BITS:
-        text = " ".join(str(term).split())
+        text = text_of(term)
         raise NotFiniteError(f"{text[:60]!r} needs more than {_MAX_BITS} bits")
     return width
 

@@ -18,6 +18,7 @@ from typing import Any
 import z3
 
 from smtlayer.errors import NotFiniteError
+from smtlayer.theory.values import text_of
 
 _FAR = 2**80  # ends beyond are infinite, so that sums of ends never outgrow a float
 _ROUNDS = 8  # later ones must bound a new symbol: `x < y, y < x` narrows almost for ever
@@ -117,7 +118,7 @@ def _mentions_integers(quantifier: Any) -> bool:
 
 def no_bits(term: Any) -> NotFiniteError:
     """The error for a term over integers that has no bits."""
-    text = " ".join(str(term).split())
+    text = text_of(term)
     return NotFiniteError(f"{text[:60]!r} does not come down to bits")
 
 

@@ -8,7 +8,6 @@
 """
 
 import math
-import re
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -19,9 +18,9 @@ from typing import Any, Protocol
 import numpy as np
 import z3
 from numpy.typing import NDArray
-from torch import Tensor
 
 from smtlayer.errors import TheoryError
+from smtlayer.theory.values import name_of, python_value, rounded, z3_value
 
 Signs = NDArray[np.int8]
 
@@ -76,7 +75,7 @@ class Encoding(Protocol):
 
     @property
     def name(self) -> str:
-        """The symbol's name; asked of z3 once, which gives wrong ones to several threads."""
+        """The symbol's name, asked of z3 once: threads that ask at the same time get wrong ones."""
 
     @property
     def columns(self) -> tuple[Any, ...]:
@@ -112,7 +111,7 @@ class BoolEncoding:
 
     @cached_property
     def name(self) -> str:
-        return _name(self.symbol)
+        return name_of(self.symbol)
 
     @property
     def columns(self) -> tuple[Any, ...]:
@@ -134,7 +133,7 @@ class BoolEncoding:
         fits = np.asarray(np.isin(values, (0, 1)))
         if not fits.all():
             raise TheoryError(
-                f"Theory.encode: symbol {_name(self.symbol)!r} is a Bool and takes True or False. "
+                f"Theory.encode: symbol {self.name!r} is a Bool and takes True or False. "
                 f"Got {_first(values, ~fits)!r}."
             )
         return np.where(values.astype(bool), 1, -1).astype(np.int8)[..., None]
@@ -154,9 +153,9 @@ class BitsEncoding:
 
     @cached_property
     def name(self) -> str:
-        return _name(self.symbol)
+        return name_of(self.symbol)
 
-    @property
+    @cached_property
     def width(self) -> int:
         return int(self.symbol.size())
 
@@ -182,7 +181,7 @@ class BitsEncoding:
         fits = np.asarray((whole >= 0) & (whole < 2**self.width))
         if not fits.all():
             raise TheoryError(
-                f"Theory.encode: symbol {_name(self.symbol)!r} has {self.width} bits and takes "
+                f"Theory.encode: symbol {self.name!r} has {self.width} bits and takes "
                 f"whole numbers from 0 to {2**self.width - 1}. Got {_first(values, ~fits)!r}."
             )
         bits = (whole[..., None] >> shifts) & 1
@@ -209,7 +208,11 @@ class OneHotEncoding:
 
     @cached_property
     def name(self) -> str:
-        return _name(self.symbol)
+        return name_of(self.symbol)
+
+    @cached_property
+    def _kind(self) -> int:
+        return int(self.symbol.sort().kind())
 
     @cached_property
     def python_values(self) -> tuple[Any, ...]:
@@ -224,7 +227,7 @@ class OneHotEncoding:
     def labels(self) -> tuple[str, ...]:
         return tuple(f"{self.name}={value}" for value in self.python_values)
 
-    @property
+    @cached_property
     def domain(self) -> Any:
         return z3.Or(*self.columns)
 
@@ -240,17 +243,17 @@ class OneHotEncoding:
         index = np.array(found, dtype=np.intp)[which]
         if (index < 0).any():
             raise TheoryError(
-                f"Theory.encode: symbol {_name(self.symbol)!r} takes one of {self.python_values}. "
+                f"Theory.encode: symbol {self.name!r} takes one of {self.python_values}. "
                 f"Got {different[which[int((index < 0).argmax())]]!r}."
             )
         hot = np.eye(len(self.values), dtype=np.int8)[index] * np.int8(2) - np.int8(1)
         return np.asarray(hot.reshape(*values.shape, len(self.values)))
 
     def _key(self, value: Any) -> Any:
-        if isinstance(value, float) and z3.is_real(self.symbol) and math.isfinite(value):
+        if isinstance(value, float) and self._kind == z3.Z3_REAL_SORT and math.isfinite(value):
             return Fraction(str(value))  # 0.1 is a tenth, as z3 reads it
-        if isinstance(value, int | float) and z3.is_fp(self.symbol):
-            return python_value(z3.FPVal(value, self.symbol.sort(), self.symbol.ctx))
+        if isinstance(value, int | float) and self._kind == z3.Z3_FLOATING_POINT_SORT:
+            return rounded(value, self.symbol)
         return value
 
     def decode(self, signs: Signs) -> NDArray[Any]:
@@ -292,96 +295,33 @@ def encoding_of(request: Any, role: str) -> Encoding:
     if z3.is_bv(symbol):
         return BitsEncoding(symbol)
     raise TypeError(
-        f"Theory: {role} {_name(symbol)!r} has sort {symbol.sort()}, which has no columns of its "
-        f"own. Wrap it: one_hot({_name(symbol)}, [...the values it may have...])."
+        f"Theory: {role} {name_of(symbol)!r} has sort {symbol.sort()}, which has no columns of its "
+        f"own. Wrap it: one_hot({name_of(symbol)}, [...the values it may have...])."
     )
 
 
 def _one_hot_encoding(symbol: Any, values: Sequence[Any]) -> OneHotEncoding:
-    terms = tuple(_z3_value(symbol, value) for value in values)
+    terms = tuple(z3_value(symbol, value) for value in values)
     known = [python_value(term) for term in terms]
     for value in known:
         if known.count(value) > 1:
             raise TheoryError(
-                f"one_hot: symbol {_name(symbol)!r} has the value {value!r} more than once. "
+                f"one_hot: symbol {name_of(symbol)!r} has the value {value!r} more than once. "
                 f"Give each value once."
             )
     compound = any(term.num_args() for term in terms)  # such may be written in several ways
     for one, other in combinations(terms, 2) if compound else ():
         if not z3.is_false(z3.simplify(one == other)):
             raise TheoryError(
-                f"one_hot: the values {one} and {other} of symbol {_name(symbol)!r} may be one and "
-                f"the same. Give each value once."
+                f"one_hot: the values {one} and {other} of symbol {name_of(symbol)!r} may be one "
+                f"and the same. Give each value once."
             )
     if len(terms) < 2:
         raise TheoryError(
-            f"one_hot: symbol {_name(symbol)!r} needs at least two values. Got {len(terms)}. "
+            f"one_hot: symbol {name_of(symbol)!r} needs at least two values. Got {len(terms)}. "
             f"Say what it always is with a constraint."
         )
     return OneHotEncoding(symbol, terms)
-
-
-def _z3_value(symbol: Any, value: Any) -> Any:
-    """A Python or z3 value, or an enumeration member's name, as a value of the symbol's sort."""
-    sort = symbol.sort()
-    wrong = TheoryError(
-        f"one_hot: {value!r} is not a value of {_name(symbol)!r}, whose sort is {sort}. "
-        f"Give values of that sort."
-    )
-    if z3.is_expr(value) and value.ctx != symbol.ctx:
-        raise TheoryError(
-            f"one_hot: {value!r} belongs to another z3 context than {_name(symbol)!r}. Bring it "
-            f"there with value.translate(symbol.ctx)."
-        )
-    number = isinstance(value, np.generic) or (isinstance(value, Tensor) and value.ndim == 0)
-    value = value.item() if number else value
-    literal = isinstance(value, int) or (isinstance(value, str) and z3.is_string(symbol))
-    given = value
-    try:
-        if isinstance(value, str) and sort.kind() == z3.Z3_DATATYPE_SORT:
-            members = {sort.constructor(i).name(): i for i in range(sort.num_constructors())}
-            return sort.constructor(members[value])()
-        if isinstance(value, str) and z3.is_string(symbol):
-            # z3 would read "\\u{41}" as "A"; here a Python string means what it says.
-            value = z3.StringVal(value.replace("\\u", "\\u{5c}u"), symbol.ctx)
-        if isinstance(value, Fraction):
-            value = z3.Q(value.numerator, value.denominator, symbol.ctx)
-        term = z3.simplify(sides(symbol == value)[1])
-    except (z3.Z3Exception, KeyError, AttributeError) as error:
-        raise wrong from error
-    if term.sort() != sort or not _is_value(term) or (literal and python_value(term) != given):
-        raise wrong
-    return term
-
-
-def _is_value(term: Any) -> bool:
-    symbolic = not z3.is_app(term) or term.decl().kind() == z3.Z3_OP_UNINTERPRETED
-    return not symbolic and all(_is_value(child) for child in term.children())
-
-
-def sides(equation: Any) -> tuple[Any, Any]:
-    """The symbol and the value of an equation between them; z3 may write either first."""
-    one, other = equation.children()
-    swapped = other.decl().kind() == z3.Z3_OP_UNINTERPRETED
-    return (other, one) if swapped else (one, other)
-
-
-def python_value(term: Any) -> Any:
-    """A z3 value as Python has it: int, bool, str, Fraction, float, or the name of a member."""
-    if z3.is_bool(term):
-        return z3.is_true(term)
-    if z3.is_int_value(term) or z3.is_bv_value(term):
-        return term.as_long()
-    if z3.is_rational_value(term):
-        return Fraction(term.numerator_as_long(), term.denominator_as_long())
-    if z3.is_fp_value(term) and not term.isNaN():
-        if term.isInf():
-            return -math.inf if term.isNegative() else math.inf
-        return float(python_value(z3.simplify(z3.fpToReal(term, term.ctx))))
-    if z3.is_string_value(term):
-        return re.sub(r"\\u\{([0-9a-f]+)\}", lambda m: chr(int(m[1], 16)), term.as_string())
-    text = str(term)
-    return term.sexpr() if "..." in text else text  # z3 leaves out what is deep inside
 
 
 def _whole(values: NDArray[Any]) -> NDArray[Any]:
@@ -396,10 +336,6 @@ def _whole(values: NDArray[Any]) -> NDArray[Any]:
     whole = np.empty(values.size, dtype=object)
     whole[:] = [read(value) for value in values.ravel().tolist()]
     return whole.reshape(values.shape)
-
-
-def _name(symbol: Any) -> str:
-    return str(symbol.decl().name())
 
 
 def _first(values: NDArray[Any], where: NDArray[np.bool_]) -> Any:

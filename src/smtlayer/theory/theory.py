@@ -9,10 +9,11 @@ from torch import Tensor
 
 from smtlayer.errors import TheoryError
 from smtlayer.theory import smtlib
-from smtlayer.theory.encodings import Encoding, OneHot, encoding_of, one_hot, sides
+from smtlayer.theory.encodings import Encoding, OneHot, encoding_of, one_hot
 from smtlayer.theory.given import check_contexts, formulas_of, names_of, symbols_of
 from smtlayer.theory.symbols import free_symbols, two_meanings
 from smtlayer.theory.translate import decode_rows, encode_rows
+from smtlayer.theory.values import sides
 
 if TYPE_CHECKING:
     from smtlayer.solvers.check import TheoryReport
@@ -154,7 +155,7 @@ class Theory:
         `constraint NAME`, and `from_smtlib` knows it.
         """
         head = "".join(
-            f"; {role}: {', '.join(' '.join(e.symbol.decl().name().split()) for e in encodings)}\n"
+            f"; {role}: {', '.join(' '.join(e.name.split()) for e in encodings)}\n"
             for role, encodings in (("inputs", self._inputs), ("outputs", self._outputs))
         )
         return head + smtlib.with_names(smtlib.write(self.formulas), self.constraint_names)
@@ -231,8 +232,7 @@ class Theory:
     def __repr__(self) -> str:
         count = len(self.constraints)
         inputs, outputs = (
-            ", ".join(str(e.symbol.decl().name()) for e in encodings)
-            for encodings in (self._inputs, self._outputs)
+            ", ".join(e.name for e in encodings) for encodings in (self._inputs, self._outputs)
         )
         plural = "" if count == 1 else "s"
         return f"Theory({count} constraint{plural}, inputs=[{inputs}], outputs=[{outputs}])"
@@ -276,7 +276,7 @@ def _kinds(encodings: Iterable[Encoding]) -> tuple[int, ...]:
 
 def _check_symbols(theory: Theory) -> None:
     for role, encodings in (("inputs", theory._inputs), ("outputs", theory._outputs)):
-        names = [str(e.symbol.decl().name()) for e in encodings]
+        names = [e.name for e in encodings]
         for name in names:
             if names.count(name) > 1:
                 raise TheoryError(
@@ -286,7 +286,7 @@ def _check_symbols(theory: Theory) -> None:
     occurring = free_symbols(theory.formulas)
     for role, encodings in (("input", theory._inputs), ("output", theory._outputs)):
         for encoding in encodings:
-            name = str(encoding.symbol.decl().name())
+            name = encoding.name
             if name not in occurring:
                 raise TheoryError(
                     f"Theory: {role} {name!r} occurs in no constraint. "

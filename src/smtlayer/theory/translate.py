@@ -9,7 +9,8 @@ import z3
 from torch import Tensor
 
 from smtlayer.errors import TheoryError
-from smtlayer.theory.encodings import Encoding, python_value
+from smtlayer.theory.encodings import Encoding
+from smtlayer.theory.values import python_value
 
 
 def encode_rows(encodings: Sequence[Encoding], values: Mapping[str, Any], role: str) -> Tensor:

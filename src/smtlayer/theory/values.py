@@ -1,0 +1,108 @@
+"""This file turns Python's values into z3's and back, and asks z3 for names."""
+
+import math
+import os
+import re
+import sys
+import threading
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import z3
+from torch import Tensor
+
+from smtlayer.errors import TheoryError
+
+# What z3 says of a context's terms it writes to one place: one thread may ask at a time.
+_asking = threading.Lock()
+
+
+def _forked() -> None:
+    global _asking
+    _asking = threading.Lock()  # another thread of the parent may have held it
+
+
+if sys.platform != "win32":
+    os.register_at_fork(after_in_child=_forked)
+
+
+def name_of(symbol: Any) -> str:
+    """A constant's name. Ask once and keep it: threads that ask z3 together get wrong ones."""
+    return str(symbol.decl().name())
+
+
+def text_of(term: Any) -> str:
+    """A term as z3 prints it, on one line."""
+    with _asking:
+        return " ".join(str(term).split())
+
+
+def rounded(value: float, symbol: Any) -> float:
+    """The number that a floating-point symbol has for this one."""
+    with _asking:
+        found: float = python_value(z3.FPVal(value, symbol.sort(), symbol.ctx))
+    return found
+
+
+def z3_value(symbol: Any, value: Any) -> Any:
+    """A Python or z3 value, or an enumeration member's name, as a value of the symbol's sort."""
+    sort = symbol.sort()
+    wrong = TheoryError(
+        f"one_hot: {value!r} is not a value of {name_of(symbol)!r}, whose sort is {sort}. "
+        f"Give values of that sort."
+    )
+    if z3.is_expr(value) and value.ctx != symbol.ctx:
+        raise TheoryError(
+            f"one_hot: {value!r} belongs to another z3 context than {name_of(symbol)!r}. Bring it "
+            f"there with value.translate(symbol.ctx)."
+        )
+    number = isinstance(value, np.generic) or (isinstance(value, Tensor) and value.ndim == 0)
+    value = value.item() if number else value
+    literal = isinstance(value, int) or (isinstance(value, str) and z3.is_string(symbol))
+    given = value
+    try:
+        if isinstance(value, str) and sort.kind() == z3.Z3_DATATYPE_SORT:
+            members = {sort.constructor(i).name(): i for i in range(sort.num_constructors())}
+            return sort.constructor(members[value])()
+        if isinstance(value, str) and z3.is_string(symbol):
+            # z3 would read "\\u{41}" as "A"; here a Python string means what it says.
+            value = z3.StringVal(value.replace("\\u", "\\u{5c}u"), symbol.ctx)
+        if isinstance(value, Fraction):
+            value = z3.Q(value.numerator, value.denominator, symbol.ctx)
+        term = z3.simplify(sides(symbol == value)[1])
+    except (z3.Z3Exception, KeyError, AttributeError) as error:
+        raise wrong from error
+    if term.sort() != sort or not _is_value(term) or (literal and python_value(term) != given):
+        raise wrong
+    return term
+
+
+def _is_value(term: Any) -> bool:
+    symbolic = not z3.is_app(term) or term.decl().kind() == z3.Z3_OP_UNINTERPRETED
+    return not symbolic and all(_is_value(child) for child in term.children())
+
+
+def sides(equation: Any) -> tuple[Any, Any]:
+    """The symbol and the value of an equation between them; z3 may write either first."""
+    one, other = equation.children()
+    swapped = other.decl().kind() == z3.Z3_OP_UNINTERPRETED
+    return (other, one) if swapped else (one, other)
+
+
+def python_value(term: Any) -> Any:
+    """A z3 value as Python has it: int, bool, str, Fraction, float, or the name of a member."""
+    if z3.is_bool(term):
+        return z3.is_true(term)
+    if z3.is_int_value(term) or z3.is_bv_value(term):
+        return term.as_long()
+    if z3.is_rational_value(term):
+        return Fraction(term.numerator_as_long(), term.denominator_as_long())
+    if z3.is_fp_value(term) and not term.isNaN():
+        if term.isInf():
+            return -math.inf if term.isNegative() else math.inf
+        return float(python_value(z3.simplify(z3.fpToReal(term, term.ctx))))
+    if z3.is_string_value(term):
+        return re.sub(r"\\u\{([0-9a-f]+)\}", lambda m: chr(int(m[1], 16)), term.as_string())
+    text = str(term)
+    return term.sexpr() if "..." in text else text  # z3 leaves out what is deep inside
