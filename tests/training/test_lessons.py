@@ -84,6 +84,8 @@ def test_scouts_have_a_rate_and_an_epoch_of_their_own(school, config, monkeypatc
     events = []
     Trainer(school, config(pretrain=lessons), on_step=events.append).run()
     assert [e.epochs for e in events if e.done == e.total] == [1, 3, 3, 2]
+    titles = ["pretrain, scouts", "pretrain, teacher", "pretrain, pupil", "train"]
+    assert [e.title for e in events if e.done == e.total] == titles
     assert seen == [("Scout", 1, 0.5), ("Model", 3, 0.02), ("Imitate", 3, 0.02), ("Model", 2, 0.02)]
 
 

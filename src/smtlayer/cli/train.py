@@ -238,14 +238,12 @@ class _Bars:
 
     def show(self, event: training.Event) -> None:
         """Moves the bar of the event's phase."""
-        label = f"{self._config.method}, {event.phase}"
-        if event.phase not in self._bars or event.done < self._bars[event.phase][1]:
-            bar = self._progress.add_task(
-                event.phase, total=event.total, loss=0.0, right=0.0, solver=0.0
-            )
-            self._bars[event.phase] = (bar, 0)
-        bar, _ = self._bars[event.phase]
-        self._bars[event.phase] = (bar, event.done)
+        title = event.title
+        if title not in self._bars or event.done < self._bars[title][1]:
+            bar = self._progress.add_task(title, total=event.total, loss=0.0, right=0.0, solver=0.0)
+            self._bars[title] = (bar, 0)
+        bar, _ = self._bars[title]
+        self._bars[title] = (bar, event.done)
         self._progress.update(
             bar, completed=event.done, loss=event.loss, right=event.accuracy,
             solver=event.solver_share,
@@ -253,8 +251,9 @@ class _Bars:
         steps = event.total // event.epochs
         if not self._console.is_terminal and event.done % steps == 0:
             self._console.print(
-                f"{label}: epoch {event.done // steps} of {event.epochs}, loss {event.loss:.3f}, "
-                f"right {event.accuracy:.1%}, solver {event.solver_share:.0%} of the time",
+                f"{self._config.method}, {title}: epoch {event.done // steps} of {event.epochs}, "
+                f"loss {event.loss:.3f}, right {event.accuracy:.1%}, "
+                f"solver {event.solver_share:.0%} of the time",
                 soft_wrap=True,
             )
 

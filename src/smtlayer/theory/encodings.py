@@ -104,8 +104,8 @@ class Encoding(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class BoolEncoding:
-    """A Boolean symbol is its own column."""
+class _Plain:
+    """A symbol whose sort has columns of its own, and which adds nothing to the theory."""
 
     symbol: Any
 
@@ -114,20 +114,24 @@ class BoolEncoding:
         return name_of(self.symbol)
 
     @property
-    def columns(self) -> tuple[Any, ...]:
-        return (self.symbol,)
-
-    @property
-    def labels(self) -> tuple[str, ...]:
-        return (self.name,)
-
-    @property
     def domain(self) -> None:
         return None
 
     @property
     def anchors(self) -> tuple[Any, ...]:
         return (self.symbol == self.symbol,)
+
+
+class BoolEncoding(_Plain):
+    """A Boolean symbol is its own column."""
+
+    @property
+    def columns(self) -> tuple[Any, ...]:
+        return (self.symbol,)
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        return (self.name,)
 
     def encode(self, values: NDArray[Any]) -> Signs:
         fits = np.asarray(np.isin(values, (0, 1)))
@@ -145,15 +149,8 @@ class BoolEncoding:
         return np.asarray(signs[..., 0] != 0)
 
 
-@dataclass(frozen=True, eq=False)
-class BitsEncoding:
+class BitsEncoding(_Plain):
     """A bit-vector symbol is one column a bit, most significant first."""
-
-    symbol: Any
-
-    @cached_property
-    def name(self) -> str:
-        return name_of(self.symbol)
 
     @cached_property
     def width(self) -> int:
@@ -166,14 +163,6 @@ class BitsEncoding:
     @property
     def labels(self) -> tuple[str, ...]:
         return tuple(f"{self.name}[{i}]" for i in reversed(range(self.width)))
-
-    @property
-    def domain(self) -> None:
-        return None
-
-    @property
-    def anchors(self) -> tuple[Any, ...]:
-        return (self.symbol == self.symbol,)
 
     def encode(self, values: NDArray[Any]) -> Signs:
         shifts = self._shifts()

@@ -45,6 +45,12 @@ class Event:
     accuracy: float
     solver_share: float  # of the time in this epoch
     epochs: int = 1  # of this phase
+    part: str = ""  # of a pre-training that has several: who learns in it
+
+    @property
+    def title(self) -> str:
+        """The phase, and its part where it has several."""
+        return f"{self.phase}, {self.part}" if self.part else self.phase
 
 
 OnStep = Callable[[Event], None]
@@ -131,7 +137,7 @@ class Trainer:
         if not isinstance(self.task, Scouting) or self.config.layer is None:
             raise self._unfit("scouts", "scouts")
         scouts = self.task.scouts(network, self.config.layer.make(self.task.theory))
-        return _Phase("pretrain", scouts, options, _telling)
+        return _Phase("pretrain", scouts, options, _telling, part="scouts")
 
     def _lessons(self, network: nn.Module) -> "Iterator[_Phase]":
         """A network of the task's own finds out where to look, trains, and teaches this one."""
@@ -140,8 +146,8 @@ class Trainer:
         teacher, options = self.task.teacher().to(self.config.device), self.config.pretrain
         yield self._scouts(teacher, replace(options, epochs=1, lr=options.scout_lr))
         layer = self.config.layer.make(self.task.theory)
-        yield _Phase("pretrain", Model(teacher, layer), options, _labelled)
-        yield _Phase("pretrain", self.task.pupil(network, teacher), options, _telling)
+        yield _Phase("pretrain", Model(teacher, layer), options, _labelled, part="teacher")
+        yield _Phase("pretrain", self.task.pupil(network, teacher), options, _telling, part="pupil")
 
     def _unfit(self, kind: str, needed: str) -> ConfigError:
         return ConfigError(
@@ -253,6 +259,7 @@ class _Phase:
     module: nn.Module
     options: PretrainOptions | TrainOptions
     look: Callable[[nn.Module, Batch], tuple[Tensor, Tensor]]  # loss, and share that is right
+    part: str = ""
 
 
 def _labelled(module: nn.Module, batch: Batch) -> tuple[Tensor, Tensor]:
@@ -292,8 +299,9 @@ class _View:
             solver = sum(layer.stats.solver_seconds for layer in solver_layers(self.module))
             self.share = solver / max(1e-9, time.perf_counter() - self.start)
         done, total = self.stepper.done, self.stepper.total
-        name, epochs = self.phase.name, self.phase.options.epochs
-        self.on_step(Event(name, done, total, self.loss, self.accuracy, self.share, epochs))
+        phase, seen = self.phase, (self.loss, self.accuracy, self.share)
+        event = Event(phase.name, done, total, *seen, phase.options.epochs, phase.part)
+        self.on_step(event)
 
 
 def task_loss(outputs: Tensor, batch: Batch) -> Tensor:
