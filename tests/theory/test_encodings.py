@@ -3,7 +3,6 @@
 import copy
 import math
 import pickle
-from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 from functools import cache
 
@@ -16,7 +15,6 @@ from hypothesis import strategies as st
 
 from smtlayer import Theory, TheoryError, one_hot
 from smtlayer.theory import OneHot, to_signs
-from smtlayer.theory.values import text_of
 
 tried = settings(deadline=None, max_examples=50)
 y = z3.Bool("y")
@@ -350,15 +348,6 @@ def test_decoding_something_else_than_signs_says_what_to_pass():
     theory = Theory(z3.Bool("b") == z3.Bool("a"), inputs=[z3.Bool("a")], outputs=[z3.Bool("b")])
     with pytest.raises(TypeError, match=r"such as layer\(logits\) or .*outputs. Got object"):
         theory.decode(object())
-
-
-def test_threads_read_the_terms_of_one_context_at_the_same_time():
-    # z3 writes what it says of a context's terms to one place; unguarded threads mix it up.
-    terms = [z3.Int(f"a_rather_long_name_{i}") + i == 2 * i for i in range(400)]
-    expected = [text_of(term) for term in terms]
-    with ThreadPoolExecutor(4) as pool:
-        asked = [list(pool.map(text_of, terms)) for _ in range(5)]
-    assert asked == [expected] * 5
 
 
 def test_encoding_and_decoding_ask_z3_nothing(monkeypatch):
