@@ -180,7 +180,7 @@ def run_lab(
         TypeError: If the theory, a rule or the options are none.
         ConfigError: If there are no rules or no seeds.
 
-    Example:
+    Examples:
         >>> import z3
         >>> a, b, y = z3.Bools("a b y")
         >>> theory = Theory(y == z3.And(a, b), inputs=[a, b], outputs=[y])

@@ -81,7 +81,7 @@ def problem_of(
         TheoryError: If the theory has no model, or inputs never decide the outputs.
         ConfigError: If an option cannot be used as given.
 
-    Example:
+    Examples:
         >>> import z3
         >>> a, b, y = z3.Bools("a b y")
         >>> problem = problem_of(Theory(y == z3.Xor(a, b), inputs=[a, b], outputs=[y]))
@@ -117,7 +117,7 @@ def problem_of(
 def task_problem(name: str) -> LabProblem:
     """The problem of a task: its theory, and the combinations that it shows and tests.
 
-    Example:
+    Examples:
         >>> problem = task_problem("mnist-addition-10")
         >>> len(problem.shown), len(problem.tested)
         (10, 100)

@@ -10,7 +10,7 @@ from smtlayer.errors import ConfigError
 def split(text: str | None) -> tuple[str, ...]:
     """The parts of a list with commas; none of nothing.
 
-    Example:
+    Examples:
         >>> split("mnist-addition-*, liars-puzzle"), split(None)
         (('mnist-addition-*', 'liars-puzzle'), ())
     """
@@ -20,7 +20,7 @@ def split(text: str | None) -> tuple[str, ...]:
 def chosen(option: str, patterns: Sequence[str], names: Sequence[str]) -> tuple[str, ...]:
     """The names that a pattern fits, in their own order; all of them if there is no pattern.
 
-    Example:
+    Examples:
         >>> chosen("--rows", ["sudoku-*"], ["sudoku-10", "algebra", "sudoku-50"])
         ('sudoku-10', 'sudoku-50')
 
@@ -40,7 +40,7 @@ def chosen(option: str, patterns: Sequence[str], names: Sequence[str]) -> tuple[
 def seeds_of(text: str) -> tuple[int, ...]:
     """Seeds of a list of numbers and ranges.
 
-    Example:
+    Examples:
         >>> seeds_of("0-2,7")
         (0, 1, 2, 7)
 

@@ -65,7 +65,7 @@ def param_sections(command: Any, ctx: Any) -> list[Section]:
 def in_line(parts: Sequence[tuple[str, Sequence[tuple[str, str]]]]) -> list[Section]:
     """Sections whose meanings all begin in the same column.
 
-    Example:
+    Examples:
         >>> [part.left for part in in_line([("A", [("one", "1")]), ("B", [("eleven", "11")])])]
         [10, 10]
     """

@@ -11,7 +11,7 @@ from typing import Any, final
 class Later:
     """Stands for a module, which is imported when something of it is first asked for.
 
-    Example:
+    Examples:
         >>> fractions = Later("fractions")
         >>> fractions.Fraction(1, 2)
         Fraction(1, 2)

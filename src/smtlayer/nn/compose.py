@@ -104,7 +104,7 @@ def mix(*parts: BlameRule | tuple[BlameRule, Number]) -> Mix:
         parts: Rules, or pairs of a rule and its share. A rule alone has a share of 1; shares count
             in proportion to their sum, and may change with progress.
 
-    Example:
+    Examples:
         >>> from smtlayer.nn import anneal, core, marginal
         >>> mix(core, marginal)
         mix(core, marginal)
@@ -121,7 +121,7 @@ def schedule(*parts: tuple[float, BlameRule]) -> Schedule:
     Args:
         parts: Pairs of the progress at which a rule's turn ends, rising up to 1, and the rule.
 
-    Example:
+    Examples:
         >>> from smtlayer.nn import core, marginal
         >>> rule = schedule((0.3, marginal(temperature=4)), (1.0, core))
         >>> [rule.choose(progress) for progress in (0.0, 0.3, 1.0)]

@@ -33,7 +33,7 @@ def wanted_outputs(grad: Tensor) -> Tensor:
 
     Whatever the outputs were: two steps against the gradient outweigh any sign.
 
-    Example:
+    Examples:
         >>> wanted_outputs(torch.tensor([0.5, -0.5, 0.0]))
         tensor([-1,  1,  0], dtype=torch.int8)
     """

@@ -76,7 +76,7 @@ class SMTLayer(nn.Module):
         ValueError: If the blame rule asks what the backend cannot answer.
         SolverUnknownError: If the solver gives up on a row and `on_unknown="raise"`.
 
-    Example:
+    Examples:
         >>> import z3
         >>> a, b, y = z3.Bools("a b y")
         >>> layer = SMTLayer(Theory(y == z3.Xor(a, b), inputs=[a, b], outputs=[y]))
@@ -211,7 +211,7 @@ class SMTLayer(nn.Module):
             timeout_s: Time limit of each question about constraints, and of each runner-up. What
                 was not proved in time says so.
 
-        Example:
+        Examples:
             >>> import z3
             >>> a, b, y = z3.Bools("a b y")
             >>> rules = {"either": y == z3.Or(a, b), "not both": z3.Not(z3.And(a, b))}

@@ -25,7 +25,7 @@ def parse_rule(text: str) -> BlameRule:
     Raises:
         ValueError: If it is no such text. Says what was expected.
 
-    Example:
+    Examples:
         >>> rule = parse_rule("mix((core, 0.25), marginal(temperature=anneal(4, 1, until=0.7)))")
         >>> rule
         mix((core, 0.25), marginal(temperature=anneal(4, 1, until=0.7)))

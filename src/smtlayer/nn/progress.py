@@ -69,7 +69,7 @@ def anneal(start: float, end: float, until: float = 1.0, shape: Shape = "linear"
         until: The share of training after which it has arrived.
         shape: `"linear"` by equal steps, `"geometric"` by equal factors.
 
-    Example:
+    Examples:
         >>> temperature = anneal(4, 1, until=0.5)
         >>> temperature, [temperature.at(progress) for progress in (0.0, 0.25, 0.5, 1.0)]
         (anneal(4, 1, until=0.5), [4.0, 2.5, 1.0, 1.0])

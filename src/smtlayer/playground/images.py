@@ -32,7 +32,7 @@ def like_mnist(drawing: Tensor) -> Tensor:
     What is drawn is scaled so that its longer side has 20 pixels, made as dark as MNIST's ink, and
     moved so that its centre of mass is in the middle.
 
-    Example:
+    Examples:
         >>> drawing = torch.zeros(140, 140, dtype=torch.uint8)
         >>> drawing[10:60, 20:30] = 255
         >>> rows, columns = like_mnist(drawing).nonzero().T

@@ -29,7 +29,7 @@ class Rule:
     def label(self) -> str:
         """In words.
 
-        Example:
+        Examples:
             >>> Rule("row", 3).label
             'row 4 holds each number once'
         """
@@ -41,7 +41,7 @@ class Rule:
     def cells(self) -> tuple[int, ...]:
         """The cells that it is about.
 
-        Example:
+        Examples:
             >>> Rule("box", 4).cells
             (30, 31, 32, 39, 40, 41, 48, 49, 50)
         """
@@ -86,7 +86,7 @@ class CoreFinder:
             values: What the 81 cells were read as; None where there is no hint.
             first: Cells that a core should rather have than others.
 
-        Example:
+        Examples:
             >>> finder = CoreFinder()
             >>> found = finder.find([5, None, 5] + [None] * 78)
             >>> found.cells, [rule.label for rule in found.rules]

@@ -100,7 +100,7 @@ def answer(question: dict[str, Any], limits: Limits) -> dict[str, Any]:
 def read_theory(text: str, inputs: str, outputs: str, limits: Limits) -> Theory:
     """The theory of a text that somebody pasted, with the names that they typed.
 
-    Example:
+    Examples:
         >>> text = "(declare-const n Int) (declare-const big Bool) (assert (= big (> n 2)))"
         >>> read_theory(text, "n in 1..3", "big", Limits()).input_names
         ('n=1', 'n=2', 'n=3')

@@ -38,7 +38,7 @@ def by_keywords(sentences: Sequence[str]) -> Sentences:
     Who is named first speaks, the next one is spoken of. Words such as "maybe" and "definitely"
     make the claim less or more certain. What is not found is left free for the solver.
 
-    Example:
+    Examples:
         >>> read = by_keywords(["Alice says Bob isn't guilty.", "Bob: maybe Alice.", "Hm."])
         >>> read.logits[0, :7].tolist()
         [3.0, -3.0, -3.0, -3.0, 3.0, -3.0, -3.0]
@@ -68,7 +68,7 @@ def by_network(network: nn.Module, sentences: Sequence[str]) -> Sentences:
 def _written(sentence: str) -> str:
     """As the network's training had it: small letters, stops and colons apart, a stop at the end.
 
-    Example:
+    Examples:
         >>> _written("Bob: Alice did it")
         'bob : alice did it .'
     """

@@ -16,7 +16,7 @@ def half_blocks(image: Tensor) -> list[str]:
     Args:
         image: $(h, w)$, 0 for paper and 1 for ink.
 
-    Example:
+    Examples:
         >>> import torch
         >>> print("\\n".join(half_blocks(torch.tensor([[1.0, 0, 0], [1, 1, 0], [0, 0, 1]]))))
         █▄

@@ -222,7 +222,7 @@ def _from_to(one: Series, what: str, times: float, form: str) -> str:
 def _ticks(highest: float) -> list[float]:
     """About five round numbers from 0 to the highest.
 
-    Example:
+    Examples:
         >>> _ticks(100), _ticks(0.7)
         ([0.0, 20.0, 40.0, 60.0, 80.0, 100.0], [0.0, 0.2, 0.4, 0.6])
     """

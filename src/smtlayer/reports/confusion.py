@@ -58,7 +58,7 @@ class Confusion:
 def right_share(counts: Sequence[Sequence[int]]) -> float:
     """The share on the diagonal.
 
-    Example:
+    Examples:
         >>> right_share([[3, 1, 0], [0, 4, 0]])
         0.875
     """

@@ -22,7 +22,7 @@ def tag(name: str, /, *inside: "str | Html | None", **attributes: object) -> Htm
         attributes: By name; an underscore at the end goes (`class_`), others become dashes
             (`aria_label`). True stands for an attribute without a value; None and False for none.
 
-    Example:
+    Examples:
         >>> tag("p", "a < b", tag("br"), class_="note", hidden=False)
         '<p class="note">a &lt; b<br></p>'
     """

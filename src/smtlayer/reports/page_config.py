@@ -70,7 +70,7 @@ def _flat(told: Mapping[str, Any], above: str = "") -> dict[str, Any]:
 def shown(value: Any) -> str:
     """An option's value as the file would have it.
 
-    Example:
+    Examples:
         >>> shown(True), shown(0.001), shown("core")
         ('true', '0.001', 'core')
     """

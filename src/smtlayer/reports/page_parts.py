@@ -317,7 +317,7 @@ def anchor(run: Looked) -> str:
 def percent(share: float | None) -> str:
     """For people.
 
-    Example:
+    Examples:
         >>> percent(0.538), percent(1.0)
         ('53.8 %', '100 %')
     """
@@ -329,7 +329,7 @@ def percent(share: float | None) -> str:
 def spread(shares: Sequence[float], unit: str = " %") -> str:
     """Mean and sample standard deviation, in per cent.
 
-    Example:
+    Examples:
         >>> spread([0.5, 0.7]), spread([0.5], "")
         ('60.0 ± 14.1 %', '50.0')
     """

@@ -112,7 +112,7 @@ ROWS: Mapping[str, PaperRow] = MappingProxyType({row.name: row for row in _ALL})
 def row_title(name: str) -> str:
     """How a row is called in tables: as in the paper, else by its own name.
 
-    Example:
+    Examples:
         >>> row_title("mnist-addition-10"), row_title("my-row")
         ('MNIST+ 10 %', 'my-row')
     """

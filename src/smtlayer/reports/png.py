@@ -17,7 +17,7 @@ def png_uri(image: Tensor) -> str:
     Args:
         image: $(h, w)$, 0 for paper and 1 for ink.
 
-    Example:
+    Examples:
         >>> png_uri(torch.zeros(2, 2))[:30]
         'data:image/png;base64,iVBORw0K'
     """

@@ -57,7 +57,7 @@ def _headings(axis: Any) -> None:
 def written(tokens: Tensor) -> str:
     """The words as people write them.
 
-    Example:
+    Examples:
         >>> import torch
         >>> from smtlayer.tasks.liars_sentences import tokens
         >>> written(torch.tensor(tokens("bob : alice did it .")))
@@ -90,7 +90,7 @@ def _who(part: str, told: Sequence[Reading]) -> Reading:
 def names_of(chosen: Sequence[bool | None]) -> str | None:
     """The agents that are chosen, by name; None if that is not known.
 
-    Example:
+    Examples:
         >>> names_of([False, True, False]), names_of([True, True, False]), names_of([False] * 3)
         ('Bob', 'A+B', 'nobody')
     """

@@ -85,7 +85,7 @@ class Folder:
 def left_out(record: Record) -> str:
     """Why no table shows a run, or nothing if tables do.
 
-    Example:
+    Examples:
         >>> left_out({"data": "sample"}), left_out({"data": "mnist+hasy", "split": "test"})
         ('sample data', '')
     """

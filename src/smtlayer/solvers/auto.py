@@ -35,7 +35,7 @@ class Auto:
         workers: Who asks `Sat` or `Z3`: 0 for this process, a number of worker processes, an
             `Executor`, or a function that makes one. See `Rowwise`.
 
-    Example:
+    Examples:
         >>> import z3
         >>> a, y = z3.Bools("a y")
         >>> Auto().choose(Theory(y == z3.Not(a), inputs=[a], outputs=[y])).reason

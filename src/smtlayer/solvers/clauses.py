@@ -60,7 +60,7 @@ def join(clauses: Sequence[Sequence[int]]) -> NDArray[np.int32]:
 def facts(numbers: NDArray[np.int32], n_variables: int) -> set[int]:
     """Literals that clauses of one literal say, and those that follow from them in turn.
 
-    Example:
+    Examples:
         >>> sorted(facts(join([[1], [-1, 2], [-2, 3, 4]]), 4))
         [1, 2]
     """

@@ -48,7 +48,7 @@ class Conflicts:
             where much is known; else, and otherwise, z3.
         timeout_s: Time limit of getting ready.
 
-    Example:
+    Examples:
         >>> a, b, y = z3.Bools("a b y")
         >>> theory = Theory([y == a, z3.Or(a, b), z3.Implies(b, y)], inputs=[a, b], outputs=[y])
         >>> conflicts = Conflicts(theory)

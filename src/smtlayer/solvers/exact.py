@@ -25,7 +25,7 @@ def first_minimum(weights: Tensor, members: Tensor, allowed: Tensor) -> tuple[Te
     Returns:
         The candidate's index, K where none is allowed, and its cost.
 
-    Example:
+    Examples:
         >>> weights = torch.tensor([[1.0, 1e-17, 1.0]], dtype=torch.float64)
         >>> members = torch.tensor([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]], dtype=torch.float64)
         >>> index, cost = first_minimum(weights, members, torch.tensor([[True, True]]))

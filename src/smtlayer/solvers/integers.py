@@ -49,7 +49,7 @@ def bounded_integers(formulas: Sequence[Any], deadline: float = math.inf) -> lis
         NotFiniteError: If an integer has no provable bounds or is used in a way that has no bits;
             the message says which.
 
-    Example:
+    Examples:
         >>> x, a = z3.Int("x"), z3.Bool("a")
         >>> solver = z3.Solver()
         >>> solver.add(bounded_integers([x > 0, x * x == 49, a == (x == 7)]))

@@ -41,7 +41,7 @@ def check_count(who: str, name: str, value: object, least: int = 1, most: float 
 def milliseconds(seconds: float) -> int:
     """Whole milliseconds, the last one begun, however many seconds there are.
 
-    Example:
+    Examples:
         >>> milliseconds(1.5), milliseconds(1e-9), milliseconds(float("inf"))
         (1500, 1, 1000000000)
     """

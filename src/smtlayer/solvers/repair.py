@@ -206,7 +206,7 @@ def next_layer(weights: Mapping[int, int], layer: int | None) -> int | None:
     As few layers as keep literals of about the same weight together: a layer ends where there are
     enough literals for each different weight.
 
-    Example:
+    Examples:
         >>> next_layer({1: 100, 2: 90, 3: 2, 4: 2, 5: 2, 6: 1}, None)
         2
         >>> next_layer({1: 100, 2: 90, 3: 2, 4: 2, 5: 2, 6: 1}, 2)
@@ -241,7 +241,7 @@ def row_of(oracle: Oracle, repair: Repair, inputs: Sequence[int], outputs: Seque
 def exact_integers(weights: Mapping[int, float]) -> dict[int, int]:
     """The weights as integers in the same proportions, none of them lost.
 
-    Example:
+    Examples:
         >>> exact_integers({0: 1.0, 1: 0.75})
         {0: 4, 1: 3}
     """

@@ -17,7 +17,7 @@ class Status(enum.IntEnum):
     def hint(self) -> str:
         """What the reader should do about it.
 
-        Example:
+        Examples:
             >>> Status.UNSAT.hint
             'The inputs contradict the theory. Overrule some of them with the rule "maxsmt".'
         """

@@ -45,7 +45,7 @@ class Sat:
         remember: Answers kept in memory, by row; and lists of models for wanted outputs that leave
             the inputs little freedom.
 
-    Example:
+    Examples:
         >>> import torch, z3
         >>> x, y = z3.BitVecs("x y", 16)
         >>> solver = Sat().compile(Theory(y == x * x, inputs=[x], outputs=[y]))

@@ -44,7 +44,7 @@ class Table:
         max_models: Refuse theories with more models than this over inputs and outputs.
         timeout_s: Time limit for making the list.
 
-    Example:
+    Examples:
         >>> import z3
         >>> a, b, y = z3.Bools("a b y")
         >>> solver = Table().compile(Theory(y == z3.Xor(a, b), inputs=[a, b], outputs=[y]))

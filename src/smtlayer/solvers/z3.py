@@ -43,7 +43,7 @@ class Z3:
             function that makes one. See `Rowwise`.
         remember: Answers kept in memory, by row.
 
-    Example:
+    Examples:
         >>> import torch
         >>> a, b, y = z3.Bools("a b y")
         >>> solver = Z3().compile(Theory(y == z3.And(a, b), inputs=[a, b], outputs=[y]))

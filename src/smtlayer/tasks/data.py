@@ -142,7 +142,7 @@ def files(name: str) -> tuple[DataFile, ...]:
     Raises:
         ConfigError: If there is no such name.
 
-    Example:
+    Examples:
         >>> [file.name for file in files("hasy")]
         ['hasy-operators']
     """
@@ -214,7 +214,7 @@ def _path(file: DataFile, data_dir: Path | None) -> Path | None:
 def download_command(dataset: str, data_dir: Path | None) -> str:
     """What to type to fetch a data set.
 
-    Example:
+    Examples:
         >>> download_command("mnist", Path("my data"))
         "smtlayer data --download mnist --data-dir 'my data'"
     """

@@ -55,7 +55,7 @@ KINDS = tuple(
 def wording(kind: Kind, number: int) -> str:
     """A sentence in words: five ways to say who speaks times five to state guilt or innocence.
 
-    Example:
+    Examples:
         >>> wording(Kind(speaker=0, subject=1, accuses=False), 15)
         'alice said that bob did not do it .'
         >>> wording(Kind(speaker=2, subject=0, accuses=True), 24)
@@ -69,7 +69,7 @@ def wording(kind: Kind, number: int) -> str:
 def tokens(sentence: str) -> list[int]:
     """The words by number, with padding at the end.
 
-    Example:
+    Examples:
         >>> tokens("bob : alice did it .")
         [2, 7, 1, 9, 12, 21, 0, 0, 0, 0]
     """

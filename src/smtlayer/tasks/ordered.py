@@ -33,7 +33,7 @@ class OrderedReader(nn.Module):
         - images: $(B, h, windows * h)$ with h of 28.
         - output: $(B, slots * bits)$ logits.
 
-    Example:
+    Examples:
         >>> reader = OrderedReader(windows=3, slots=2)
         >>> reader.choices.tolist()
         [[0, 1], [0, 2], [1, 2]]

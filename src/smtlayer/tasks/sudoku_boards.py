@@ -34,7 +34,7 @@ def make_boards(
         hints: The least and the most hints.
         seed: The same seed makes the same boards.
 
-    Example:
+    Examples:
         >>> boards = make_boards(2)
         >>> ((boards.puzzles == 0) | (boards.puzzles == boards.solutions)).all().item()
         True

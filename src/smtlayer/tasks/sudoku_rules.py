@@ -64,7 +64,7 @@ def known_cells(puzzle: Tensor, reading: Reading = "bits") -> Tensor:
         - puzzle: `(..., 81)`; the answer: `(..., 324)`, bool, one column a bit of a cell. Boards
           of other sizes likewise.
 
-    Example:
+    Examples:
         >>> import torch
         >>> puzzle = torch.zeros(16, dtype=torch.int8)
         >>> puzzle[1] = 4
@@ -79,7 +79,7 @@ def known_cells(puzzle: Tensor, reading: Reading = "bits") -> Tensor:
 def encode_hints(theory: Theory, puzzles: Tensor) -> Tensor:
     """Numbers by cell, (B, cells), as signs of the theory's inputs, 0 where there is no hint.
 
-    Example:
+    Examples:
         >>> import torch
         >>> boards = torch.tensor([[4, 0, 1] + 13 * [0]])
         >>> encode_hints(sudoku_theory(2, "digits"), boards)[0, :12].tolist()
@@ -94,7 +94,7 @@ def encode_hints(theory: Theory, puzzles: Tensor) -> Tensor:
 def encode_boards(theory: Theory, boards: Tensor) -> Tensor:
     """Numbers by cell, (B, cells), as signs by column, 0 for a 0.
 
-    Example:
+    Examples:
         >>> import torch
         >>> boards = torch.tensor([[4, 0, 1] + 13 * [0]])
         >>> encode_boards(sudoku_theory(2), boards)[0, :9].tolist()

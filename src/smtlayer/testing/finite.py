@@ -23,7 +23,7 @@ def random_finite_theory(seed: int) -> Theory:
     terms and conditions among them; cardinalities and weighted sums; enumerations; one-hot
     integers; bounded integers. At most 9 inputs and outputs.
 
-    Example:
+    Examples:
         >>> random_finite_theory(5) == random_finite_theory(5)
         True
     """

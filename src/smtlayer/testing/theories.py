@@ -151,7 +151,7 @@ THEORIES: Mapping[str, Callable[[], Theory]] = {
 def random_theory(seed: int) -> Theory:
     """A satisfiable theory of up to 4 inputs and 3 outputs: clauses, sums, and hidden symbols.
 
-    Example:
+    Examples:
         >>> random_theory(3) == random_theory(3)
         True
     """

@@ -43,7 +43,7 @@ def one_hot(symbol: Any, values: Any) -> OneHot:
             `Theory.from_smtlib`, the name of a declared constant.
         values: The values it may have: Python or z3 values, or names of an enumeration's members.
 
-    Example:
+    Examples:
         >>> from smtlayer import Theory
         >>> digit, double = z3.Ints("digit double")
         >>> theory = Theory(

@@ -10,7 +10,7 @@ from torch import Tensor
 def to_signs(logits: Tensor, known: Tensor | None = None) -> Tensor:
     """The truth value each logit stands for: true above zero, false otherwise, free if not known.
 
-    Example:
+    Examples:
         >>> to_signs(torch.tensor([2.0, 0.0, -1.0]), torch.tensor([True, True, False]))
         tensor([ 1, -1,  0], dtype=torch.int8)
     """

@@ -36,7 +36,7 @@ class Theory:
         TheoryError: If a symbol repeats, occurs in no constraint, or shares its name with another.
         TypeError: If a constraint is not a formula, or an input or output not a symbol.
 
-    Example:
+    Examples:
         >>> import z3
         >>> a, b = z3.BitVecs("a b", 4)
         >>> total = z3.BitVec("total", 5)
@@ -116,7 +116,7 @@ class Theory:
             inputs: Names of declared constants, or `one_hot(name, values)`.
             outputs: Likewise.
 
-        Example:
+        Examples:
             >>> theory = Theory.from_smtlib('''
             ...     (declare-const a Bool) (declare-const b Bool) (declare-const y Bool)
             ...     (assert (= y (xor a b)))

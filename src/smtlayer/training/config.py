@@ -131,7 +131,7 @@ def parse_settings(settings: Iterable[str]) -> dict[str, Any]:
 
     Values are read as TOML where they are TOML, else as text.
 
-    Example:
+    Examples:
         >>> parse_settings(["train.lr=1e-3", "layer.backward=mix(core, marginal)"])
         {'train': {'lr': 0.001}, 'layer': {'backward': 'mix(core, marginal)'}}
     """

@@ -60,7 +60,7 @@ class SolverCallback(Callback):
         ValueError: As training starts, if the module has no solver layer, or the number of steps
             cannot be told.
 
-    Example:
+    Examples:
         `Trainer(max_epochs=5, callbacks=[SolverCallback()])`; a whole training is in
         `examples/06_lightning.py`.
     """

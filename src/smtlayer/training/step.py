@@ -26,7 +26,7 @@ def solver_counts(module: nn.Module) -> dict[str, float]:
 
     Reading the counts makes a GPU wait, so do it once in a while rather than at every step.
 
-    Example:
+    Examples:
         >>> import z3
         >>> from smtlayer import Theory
         >>> a, y = z3.Bools("a y")
@@ -55,7 +55,7 @@ class Stepper:
         clip: Norm that gradients are clipped to; 0 for no clipping.
         schedule: A learning-rate scheduler that steps with the optimiser.
 
-    Example:
+    Examples:
         >>> import z3
         >>> from smtlayer import Theory
         >>> a, b, y = z3.Bools("a b y")
