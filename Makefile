@@ -35,7 +35,8 @@ docs: $(STAMP)  # into site/
 docs-serve: $(STAMP)
 	$(BIN)/mkdocs serve
 
-docs-refresh: $(STAMP)  # after a change: what pages, notebooks and the picture show
+docs-refresh: $(STAMP)  # after a change: what tables, pictures, pages and notebooks show
+	$(BIN)/python benchmarks/tables.py --write
 	OMP_NUM_THREADS=1 $(BIN)/python docs/refresh.py
 	OMP_NUM_THREADS=1 $(BIN)/python docs/img/draw_start.py > /dev/null
 

@@ -1,18 +1,28 @@
-"""Prints the tables of README.md and docs/explain from the kept output of benchmarks and runs.
+"""Makes the tables and pictures of README.md and docs/explain from records.
 
-python benchmarks/tables.py          # prints them
-python benchmarks/tables.py --write  # puts them in the pages, between their marks
+python benchmarks/tables.py          # prints the tables
+python benchmarks/tables.py --write  # puts them in the pages, and draws outdated pictures
+
+A picture carries the digest of the records that it shows. To draw one again for another reason,
+delete it first.
 """
 
 import json
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+from smtlayer.bench.lab import LabOptions, LabResult, LabRun
+from smtlayer.bench.scaling import Cost
+from smtlayer.reports import draw_scaling
+from smtlayer.reports.lab import draw_lab
 from smtlayer.reports.layout import tables
+from smtlayer.reports.provenance import png_stamp, records_digest, stamp_png
 from smtlayer.reports.render import markdown
+from smtlayer.reports.results_plot import draw_table
 from smtlayer.reports.table import holds_records, read_results, results_of
 
 HERE = Path(__file__).parent
@@ -157,18 +167,22 @@ TWO_PHASES = (
 
 def lab_cell(problem: str, rule: str, lr: float, late_lr: float) -> str:
     """Seeds that are grounded, with the mean test accuracy if that is not all."""
-    found = [
-        (record["seeds"], run)
-        for record in read("lab")
-        if (record["problem"], record["options"]["lr"], record["options"]["late_lr"])
-        == (problem, lr, late_lr)
-        for run in record["runs"]
-        if run["rule"] == rule
-    ]
-    seeds, run = found[0]
+    record = lab_record(problem, lr, late_lr, rule)
+    seeds, run = record["seeds"], next(run for run in record["runs"] if run["rule"] == rule)
     if run["grounded"] == seeds:
         return f"**{seeds}**"
     return f"{run['grounded']} ({100 * run['mean']:.0f} %)"
+
+
+def lab_record(problem: str, lr: float, late_lr: float, rule: str = "core") -> dict[str, Any]:
+    """The first record of the laboratory with these options in which a rule was tried."""
+    return next(
+        record
+        for record in read("lab")
+        if (record["problem"], record["options"]["lr"], record["options"]["late_lr"])
+        == (problem, lr, late_lr)
+        and any(run["rule"] == rule for run in record["runs"])
+    )
 
 
 def readings() -> str:
@@ -189,6 +203,31 @@ def table1(folder: Path = ROOT / "results") -> str:
         return "No records yet."
     kept = read_results(folder)
     return markdown(tables(results_of(kept.records, kept.timings)))
+
+
+def draw_costs(path: Path) -> None:
+    """What each question costs, as the table `scaling` has it."""
+    draw_scaling([made(Cost, r) for r in read("cpu") if "question" in r], path)
+
+
+def draw_algebra(path: Path) -> None:
+    """Every start of the visual algebra, as the table `lab` has it."""
+    record = lab_record("visual-algebra", 3, 20)
+    runs = tuple(made(LabRun, run) for run in record["runs"])
+    options = made(LabOptions, record["options"])
+    draw_lab(made(LabResult, record | {"runs": runs, "options": options}), path)
+
+
+def draw_results(path: Path) -> None:
+    """The table `table1`, one dot per seed."""
+    kept = read_results(ROOT / "results")
+    draw_table(results_of(kept.records, kept.timings), path)
+
+
+def made(kind: type, record: dict[str, Any]) -> Any:
+    """A dataclass from a record, which may hold more."""
+    names = {field.name for field in fields(kind)}
+    return kind(**{name: value for name, value in record.items() if name in names})
 
 
 def time(ms: float) -> str:
@@ -213,6 +252,29 @@ TABLES = {
 }
 RESULTS = {"table1": table1}  # from runs, and shown on as many pages as have its marks
 
+# Each picture: how it is drawn, and the records that it shows.
+PICTURES: dict[Path, tuple[Callable[[Path], None], list[Path]]] = {
+    EXPLAIN / "scaling.png": (draw_costs, [HERE / "results" / "cpu.jsonl"]),
+    EXPLAIN / "lab.png": (draw_algebra, [HERE / "results" / "lab.jsonl"]),
+    EXPLAIN / "results.png": (draw_results, [ROOT / "results"]),
+}
+
+
+def out_of_date() -> list[Path]:
+    """Pictures that are missing or do not show the present records."""
+    return [
+        path
+        for path, (_, records) in PICTURES.items()
+        if not path.exists() or png_stamp(path) != records_digest(records)
+    ]
+
+
+def draw(path: Path) -> Path:
+    """Draws one of the pictures, and writes into it what it was made from."""
+    make, records = PICTURES[path]
+    make(path)
+    return stamp_png(path, records_digest(records))
+
 
 def filled(page: str) -> str:
     """The page with each table between its marks as the records say."""
@@ -228,6 +290,8 @@ if __name__ == "__main__":
     if "--write" in sys.argv:
         for page in PAGES:
             page.write_text(filled(page.read_text()))
+        for picture in out_of_date():
+            print("drew", draw(picture).relative_to(ROOT))
     else:
         for name, make in (TABLES | RESULTS).items():
             print(f"{name}\n\n{make()}\n")

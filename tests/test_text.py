@@ -6,6 +6,7 @@ import json
 import re
 import runpy
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -86,6 +87,26 @@ def test_the_pages_state_what_the_benchmarks_printed():
         assert tables["filled"](page) == page, "run: python benchmarks/tables.py --write"
         filled += sum(f"<!-- {name} -->\n| " in page for name in tables["TABLES"])
     assert filled == len(tables["TABLES"])
+
+
+def test_the_pictures_show_what_the_records_say():
+    tables = runpy.run_path(str(ROOT / "benchmarks" / "tables.py"))
+    assert {path.name for path in tables["PICTURES"]} == {"scaling.png", "lab.png", "results.png"}
+    assert not tables["out_of_date"](), "run: python benchmarks/tables.py --write"
+
+
+def test_a_picture_older_than_its_records_is_noticed_and_drawn_again(tmp_path):
+    tables = runpy.run_path(str(ROOT / "benchmarks" / "tables.py"))
+    record, picture = tmp_path / "cpu.jsonl", tmp_path / "scaling.png"
+    shutil.copy(ROOT / "benchmarks" / "results" / "cpu.jsonl", record)
+    make, _ = tables["PICTURES"][tables["EXPLAIN"] / "scaling.png"]
+    tables["PICTURES"].clear()
+    tables["PICTURES"][picture] = make, [record]
+    assert tables["out_of_date"]() == [picture]
+    tables["draw"](picture)
+    assert tables["out_of_date"]() == []
+    record.write_text(record.read_text().replace('"ms": 0.', '"ms": 1.', 1))
+    assert tables["out_of_date"]() == [picture]
 
 
 def test_the_benchmarks_met_their_bars():

@@ -1,4 +1,4 @@
-"""This file writes small images as PNG text that a page can hold."""
+"""Small images as PNG text that a page can hold."""
 
 import base64
 import struct
@@ -7,7 +7,7 @@ import zlib
 import torch
 from torch import Tensor
 
-_SIGNATURE = b"\x89PNG\r\n\x1a\n"
+SIGNATURE = b"\x89PNG\r\n\x1a\n"
 _GREY_AND_ALPHA = 4
 
 
@@ -27,10 +27,11 @@ def png_uri(image: Tensor) -> str:
     lines = b"".join(b"\0" + bytes(line) for line in pixels.tolist())  # each begins with a filter
     head = struct.pack(">IIBBBBB", width, height, 8, _GREY_AND_ALPHA, 0, 0, 0)
     chunks = ((b"IHDR", head), (b"IDAT", zlib.compress(lines, 9)), (b"IEND", b""))
-    data = _SIGNATURE + b"".join(_chunk(kind, body) for kind, body in chunks)
+    data = SIGNATURE + b"".join(chunk(kind, body) for kind, body in chunks)
     return f"data:image/png;base64,{base64.b64encode(data).decode('ascii')}"
 
 
-def _chunk(kind: bytes, body: bytes) -> bytes:
+def chunk(kind: bytes, body: bytes) -> bytes:
+    """One chunk of a PNG file: its length, kind, content and checksum."""
     check = struct.pack(">I", zlib.crc32(kind + body))
     return struct.pack(">I", len(body)) + kind + body + check

@@ -1,4 +1,4 @@
-"""This file draws what a question costs against the size of the theory."""
+"""Pictures of what a question costs against the size of the theory."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,7 +11,7 @@ _MARKS = {"Table": "s", "Sat": "o", "Z3": "^"}
 
 
 def draw_scaling(costs: Sequence[Cost], path: Path) -> Path:
-    """Milliseconds a row, a panel for each family of theories and each question.
+    """Milliseconds per row, one panel for each family of theories and each question.
 
     Args:
         costs: What was measured; a cost that could not be had is left out.
@@ -38,7 +38,7 @@ def draw_scaling(costs: Sequence[Cost], path: Path) -> Path:
             axis.minorticks_off()
             axis.tick_params(axis="x", rotation=25)
             axis.grid(alpha=0.25)
-        panels[0].set_ylabel("ms a row")
+        panels[0].set_ylabel("ms per row")
     axes[0][0].legend(fontsize=8)
     figure.tight_layout()
     path.parent.mkdir(parents=True, exist_ok=True)
