@@ -7,7 +7,7 @@ from pathlib import Path
 def record(row="mnist-addition-10", method="best", seed=0, accuracy=0.98, **changes):
     scores = {"accuracy": accuracy, "unseen_accuracy": accuracy, "output_symbols": accuracy}
     if method != "conventional":
-        scores |= {"representation": 0.99, "repaired": 0.01}
+        scores |= {"representation": 0.99, "overruled": 0.01}
     epochs = [{"phase": "pretrain"}] * 3 + [{"phase": "train"}] * 5
     return {
         "row": row, "method": method, "seed": seed, "data": "mnist", "data_title": "MNIST",

@@ -82,7 +82,7 @@ def test_rows_that_the_solver_gave_up_on_are_told_with_a_remedy(runs, monkeypatc
 
 def test_backends_agree(runs):
     scores = [
-        told(runs / "two" / "best", "--backend", backend, "--rows", "30")[0]["scores"]["repaired"]
+        told(runs / "two" / "best", "--backend", backend, "--rows", "30")[0]["scores"]["overruled"]
         for backend in ("table", "sat", "z3", "enumerate")
     ]
     assert len(set(scores)) == 1

@@ -88,7 +88,7 @@ def test_several_rows_come_in_the_order_they_were_named(folder):
 def test_the_next_failed_and_the_next_repaired_row_are_found(folder):
     rows = json.loads(inspect(folder, *(f"--row={i}" for i in range(40)), "--json"))
     outcomes = [row["outcome"] for row in rows]
-    for outcome in ("failed", "repaired"):
+    for outcome in ("failed", "corrected"):
         if outcome in outcomes[1:]:
             (found,) = json.loads(inspect(folder, "--row", 1, f"--{outcome}", "--json"))
             assert found["row"] == outcomes.index(outcome, 1)
@@ -101,8 +101,8 @@ def test_no_such_row_is_said(capsys, tmp_path):
     code, told = refused(capsys, good, "--failed", "--row", 39)
     assert code == ExitCode.FAILED
     assert told == "smtlayer: No test row from 39 on failed. Look at others with --row.\n"
-    _, told = refused(capsys, good, "--failed", "--repaired", "--row", 39)
-    assert "No test row from 39 on failed or was put right by the solver." in told
+    _, told = refused(capsys, good, "--failed", "--corrected", "--row", 39)
+    assert "No test row from 39 on failed or was corrected by the solver." in told
 
 
 def test_training_rows_can_be_looked_at(folder):

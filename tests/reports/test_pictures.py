@@ -153,7 +153,7 @@ def test_parts_of_a_sentence_that_were_overruled_are_marked():
     assert "nobody → Alice" in texts
     assert "A+C → Charlie" in texts
     assert marks_of(figure) == 2
-    assert "repaired" in texts
+    assert "overruled" in texts
 
 
 def test_the_wrong_one_is_named_in_red_with_the_truth():

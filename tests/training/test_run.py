@@ -1,5 +1,6 @@
 import json
 from importlib import import_module
+from pathlib import Path
 
 import pytest
 import torch
@@ -27,7 +28,7 @@ def test_a_run_leaves_configuration_record_and_weights(config, tmp_path):
     assert (held["row"], held["method"], held["seed"], held["split"]) == ("bits", "best", 7, "test")
     assert held["scores"] == done.record.scores
     assert set(held["scores"]) == {
-        "accuracy", "unseen_accuracy", "output_symbols", "representation", "repaired",
+        "accuracy", "unseen_accuracy", "output_symbols", "representation", "overruled",
     }  # fmt: skip
     assert held["config"]["train"]["epochs"] == 2
     assert held["epochs"][0]["solver"]["rows"] == 160
@@ -74,6 +75,16 @@ def test_a_file_that_is_no_record_is_told(tmp_path):
     path.write_text('{"row": "x"}')
     with pytest.raises(ConfigError, match="is not the record of a run"):
         RunRecord.read(path)
+
+
+def test_earlier_records_with_the_score_repaired_are_read_as_overruled():
+    path = Path(__file__).parents[2] / "results" / "visual-algebra-2" / "best-seed4.json"
+    held = json.loads(path.read_text())["scores"]
+    assert "repaired" in held
+    read = RunRecord.read(path).scores
+    assert read == {name: held[name] for name in held if name != "repaired"} | {
+        "overruled": held["repaired"]
+    }
 
 
 def test_a_folder_without_a_record_is_told(tmp_path):
@@ -178,11 +189,11 @@ def test_scores_count_rows_combinations_not_shown_and_symbols():
     scores = evaluate(Model(Reader(), SMTLayer(theory)), rows, theory, "cpu")
     assert scores == {
         "accuracy": 0.5, "unseen_accuracy": 0.0, "output_symbols": 0.5,
-        "representation": 6 / 8, "repaired": 0.25,
+        "representation": 6 / 8, "overruled": 0.25,
     }  # fmt: skip
 
 
-def test_rows_that_the_solver_gave_up_on_are_neither_right_nor_repaired():
+def test_rows_that_the_solver_gave_up_on_are_neither_right_nor_overruled():
     a, b, both = z3.Bools("a b both")
     theory = Theory(both == z3.And(a, b), inputs=[a, b], outputs=[both])
     logits = torch.tensor([[1.0, -1.0], [1.0, 1.0], [-2.0, -1.0], [1.0, 1.0]])
@@ -190,7 +201,7 @@ def test_rows_that_the_solver_gave_up_on_are_neither_right_nor_repaired():
     rows = Rows(logits, (logits > 0).all(-1, keepdim=True).float(), symbols, torch.ones(4).bool())
     layer = SMTLayer(theory, backend=GivesUp((1, 1)))
     scores = evaluate(Model(Reader(), layer), rows, theory, "cpu")
-    assert (scores["accuracy"], scores["repaired"], scores["unanswered"]) == (0.5, 0.0, 0.5)
+    assert (scores["accuracy"], scores["overruled"], scores["unanswered"]) == (0.5, 0.0, 0.5)
 
 
 def test_inputs_that_are_not_known_and_outputs_not_asked_count_for_nothing():
@@ -206,7 +217,7 @@ def test_inputs_that_are_not_known_and_outputs_not_asked_count_for_nothing():
     assert (
         evaluate(Model(Reader(), SMTLayer(theory)), misread, theory, "cpu")["representation"] == 0
     )
-    assert scores["repaired"] == 0.0
+    assert scores["overruled"] == 0.0
     assert scores["output_symbols"] == 1.0
     assert "unseen_accuracy" not in scores
 

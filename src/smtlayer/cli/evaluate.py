@@ -30,7 +30,6 @@ else:
 
 _LAYER, _FILES = "The layer", "Data and files"
 _LAYER_OPTIONS = ("inference", "backend", "weights", "workers", "timeout_ms")
-_LABELS = {"repaired": "rows to repair"}  # the rule smt only finds them
 
 
 @dataclass(frozen=True)
@@ -202,7 +201,7 @@ def _print(done: Evaluation, console: Console) -> None:
         table.add_column(heading, justify="right")
     for name, score in done.scores.items():
         then, difference = done.record.get(name), done.differences.get(name)
-        label = _LABELS.get(name, name.replace("_", " "))
+        label = _label(name, done.asked.get("inference"))
         table.add_row(
             f"  {label}", "-" if then is None else f"{100 * then:.2f} %",
             f"{100 * score:.2f} %", "-" if difference is None else f"{100 * difference:+.2f}",
@@ -211,6 +210,12 @@ def _print(done: Evaluation, console: Console) -> None:
     for line in textwrap.wrap(_told(done), min(console.width, 100) - 2):
         console.print(f"  {line}", highlight=False, markup=False, soft_wrap=True)
     console.print()
+
+
+def _label(score: str, inference: str | None) -> str:
+    """The name of a score. The rule `smt` overrules nothing: it leaves rows without a model."""
+    named = "without a model" if (score, inference) == ("overruled", "smt") else score
+    return named.replace("_", " ")
 
 
 def _told(done: Evaluation) -> str:

@@ -34,8 +34,9 @@ def inspect(
     failed: bool = typer.Option(
         False, "--failed", help="The next row, from --row on, whose answer is wrong."
     ),
-    repaired: bool = typer.Option(
-        False, "--repaired", help="The next row, from --row on, that the solver put right."
+    corrected: bool = typer.Option(
+        False, "--corrected",
+        help="The next row, from --row on, that is right only because the solver overruled inputs.",
     ),
     split: Literal["test", "validation", "train"] | None = typer.Option(
         None, help="Where rows are from [default: what the run was scored on]."
@@ -62,7 +63,7 @@ def inspect(
 
         smtlayer inspect runs/mnist-addition-10/best --row 7
         smtlayer inspect runs/mnist-addition-10/best --failed --runner-up
-        smtlayer inspect runs/mnist-addition-10/best --repaired --row 100 --json
+        smtlayer inspect runs/mnist-addition-10/best --corrected --row 100 --json
     """
     if picture is not None:
         pyplot.check_picture(picture, "--picture")
@@ -70,7 +71,7 @@ def inspect(
     inspected.need_layer(folder)
     found = folder.load(data_dir)
     kinds: list[inspected.Outcome] = ["failed"] if failed else []
-    kinds += ["repaired"] if repaired else []
+    kinds += ["corrected"] if corrected else []
     numbers = [inspected.find_row(found, one, kinds, split) for one in row] if kinds else row
     numbers = list(dict.fromkeys(numbers))
     name, examples = inspected.look_at(found, numbers, split)

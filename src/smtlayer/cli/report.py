@@ -33,8 +33,8 @@ def report(
     """Write one web page on trained runs, which opens offline.
 
     Scores, the paper's beside them, curves, what the solver did, which symbols are taken for which,
-    rows that were repaired and rows that failed, each explained, and the configuration. Several
-    runs stand side by side.
+    rows that the solver corrected and rows that failed, each explained, and the configuration.
+    Several runs stand side by side.
 
     Examples:
 

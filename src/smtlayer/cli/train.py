@@ -306,13 +306,13 @@ def _time(
 def _show(console: Console, records: dict[str, training.RunRecord]) -> None:
     table = RichTable(title="Test rows that are right", title_justify="left")
     table.add_column("")
-    headings = ("not shown", "all", "symbols read", "repaired", "time", "solver")
+    headings = ("not shown", "all", "symbols read", "overruled", "time", "solver")
     for heading in headings:
         table.add_column(heading, justify="right")
     for name, record in records.items():
         seconds = sum(epoch["seconds"] for epoch in record.epochs)
         solver = sum(epoch["solver"].get("solver_seconds", 0) for epoch in record.epochs)
-        shares = ("unseen_accuracy", "accuracy", "representation", "repaired")
+        shares = ("unseen_accuracy", "accuracy", "representation", "overruled")
         table.add_row(
             name, *(_percent(record.scores.get(share)) for share in shares),
             f"{seconds:.0f} s", _percent(solver / seconds if solver else None),

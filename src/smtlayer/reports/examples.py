@@ -99,10 +99,10 @@ class Examples:
         return Examples(self.theory, self.batch.pick(index), self.logits[index], answer)
 
     def telling(self, count: int) -> "Examples":
-        """Rows worth a look: some that were repaired, some that went wrong, then others."""
-        repaired = self.right & self.overruled.any(-1)
-        plain = self.right & ~repaired
-        shares = ((repaired, -(-count // 3)), (~self.right, -(-count // 6)), (plain, count))
+        """Rows worth a look: some that the solver corrected, some that went wrong, then others."""
+        corrected = self.right & self.overruled.any(-1)
+        plain = self.right & ~corrected
+        shares = ((corrected, -(-count // 3)), (~self.right, -(-count // 6)), (plain, count))
         first = torch.cat([group.nonzero().flatten()[:most] for group, most in shares])
         others = torch.ones(len(self), dtype=torch.bool)
         others[first] = False
@@ -140,4 +140,4 @@ class Examples:
     def notes(self, row: int) -> list[str]:
         """What to say of a row beside its answer."""
         wrong = [] if self.right[row] else [f"truth: {self.answers(row)[1]}"]
-        return wrong + (["repaired"] if self.overruled[row].any() else [])
+        return wrong + (["overruled"] if self.overruled[row].any() else [])

@@ -19,7 +19,7 @@ from smtlayer.reports.runs import DRAWERS, read_rows
 from smtlayer.reports.sentences import names_of, told_sentence
 from smtlayer.tasks import Rows, SplitName
 
-Outcome = Literal["right", "repaired", "failed"]
+Outcome = Literal["right", "corrected", "failed"]
 _FEW = 1  # outputs whose values are told; of more, only "the true answer"
 
 
@@ -99,7 +99,7 @@ def outcomes(examples: Examples) -> list[Outcome]:
     """The outcome of every row."""
     overruled = examples.overruled.any(-1)
     return [
-        "failed" if not right else "repaired" if changed else "right"
+        "failed" if not right else "corrected" if changed else "right"
         for right, changed in zip(examples.right.tolist(), overruled.tolist(), strict=True)
     ]
 
@@ -192,7 +192,7 @@ def find_row(
         for i, outcome in enumerate(found):
             if outcome in wanted:
                 return place + i
-    kinds = {"failed": "failed", "repaired": "was put right by the solver"}
+    kinds = {"failed": "failed", "corrected": "was corrected by the solver"}
     told = " or ".join(kinds[kind] for kind in wanted if kind in kinds)
     raise SMTLayerError(f"No {name} row from {start} on {told}. Look at others with --row.")
 

@@ -29,7 +29,7 @@ class Looked:
         split: Where they are from.
         counts: How many of them came out how.
         confusions: Of their symbols.
-        examples: Some that were repaired and some that failed; if there are none, some others.
+        examples: Some that were corrected and some that failed; if there are none, some others.
     """
 
     label: str
@@ -64,7 +64,7 @@ def _look(run: LoadedRun, label: str) -> Looked:
     index = torch.arange(min(drawer.among, len(rows)))
     read = read_rows(run.model, layer, rows, index, drawer.count)
     found, shown = outcomes(read), _SHOWN[run.task.name]
-    kinds: tuple[Outcome, ...] = ("repaired", "failed")
+    kinds: tuple[Outcome, ...] = ("corrected", "failed")
     numbers = [
         number
         for kind in kinds

@@ -23,7 +23,7 @@ from smtlayer.reports.page_style import STYLE
 from smtlayer.reports.paper import row_title
 
 _HEADINGS: dict[Outcome, str] = {
-    "repaired": "Repaired: the network was wrong, the answer is right",
+    "corrected": "Corrected: the network was wrong, the answer is right",
     "failed": "Failed: the answer is wrong",
     "right": "Right",
 }
@@ -192,8 +192,10 @@ def _examples(run: Looked, level: int, place: str) -> Html:
 def _counts(run: Looked) -> Html:
     counts = run.counts or {}
     words: dict[Outcome, str] = {
-        "right": "were right at once", "repaired": "were repaired", "failed": "failed",
-    }  # fmt: skip
+        "right": "were right at once",
+        "corrected": "were corrected by the solver",
+        "failed": "failed",
+    }
     said = ", ".join(f"{counts.get(name, 0):,} {word}" for name, word in words.items())
     command = f"smtlayer inspect {run.folder.path} --row N"
     return tag(

@@ -21,12 +21,12 @@ _SCORES = {
     "unseen_accuracy": "right of combinations that training does not show",
     "output_symbols": "single outputs right",
     "representation": "symbols that the network reads right",
-    "repaired": "rows that the solver overruled",
+    "overruled": "rows that the solver overruled",
     "unanswered": "rows that the solver gave up on: raise layer.timeout_ms",
 }
 _SHORT = {
     "accuracy": "rows right", "unseen_accuracy": "not shown", "representation": "symbols read",
-    "repaired": "overruled",
+    "overruled": "overruled",
 }  # fmt: skip
 
 

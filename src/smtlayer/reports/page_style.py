@@ -123,7 +123,7 @@ table.heat .zero { color: var(--quiet); opacity: .55; }
   align-items: center; gap: .6rem; }
 .badge { font-size: .78rem; font-weight: 600; border-radius: 99px; padding: .1rem .6rem; }
 .badge.failed { background: var(--wash-red); color: var(--red); }
-.badge.repaired { background: var(--wash-amber); color: var(--amber); }
+.badge.corrected { background: var(--wash-amber); color: var(--amber); }
 .badge.right { background: var(--wash-green); color: var(--green); }
 .digits { display: flex; flex-wrap: wrap; gap: .7rem; margin-bottom: .6rem; }
 .digit { flex: 1 1 3.4rem; max-width: 6.2rem; min-width: 0; text-align: center;
@@ -136,7 +136,7 @@ img { image-rendering: pixelated; filter: var(--ink-filter); }
 .bits i.on { background: var(--s0); } .bits i.over { background: var(--s1); }
 .changed { color: var(--amber); font-weight: 600; } .wrong { color: var(--red); font-weight: 600; }
 .answer { font-weight: 650; margin: 0 0 .5rem; }
-.answer.failed { color: var(--red); } .answer.repaired, .answer.right { color: var(--green); }
+.answer.failed { color: var(--red); } .answer.corrected, .answer.right { color: var(--green); }
 .answer small { color: var(--ink); font-weight: 400; font-size: .9rem; margin-left: .6rem; }
 .why { font-size: .87rem; margin: 0; }
 .why p { margin: 0 0 .35rem; }

@@ -60,7 +60,7 @@ def draw_run(run: Run, folder: Path, count: int | None = None) -> list[Path]:
 def draw_examples(
     task: Task, model: Model, path: Path, count: int | None = None, split: SplitName = "test"
 ) -> Path:
-    """Draws rows of a task: some that the solver repaired, some that went wrong, then others.
+    """Draws rows of a task: some that the solver corrected, some that went wrong, then others.
 
     Args:
         task: One that has an entry in `DRAWERS`.

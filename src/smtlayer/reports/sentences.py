@@ -123,5 +123,5 @@ def _guilty(axis: Any, examples: Examples, row: int, middle: float) -> None:
     right = bool(examples.right[row])
     text = f"→ {found}" if examples.answered[row] else "no answer"
     notes = [] if right else [f"truth: {wanted}"]
-    notes += ["repaired"] if examples.overruled[row].any() else []
+    notes += ["overruled"] if examples.overruled[row].any() else []
     marks.answer(axis, 9.75, middle, text, notes, right)

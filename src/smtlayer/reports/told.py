@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
-_STYLES: dict[Outcome, str] = {"right": "green", "repaired": "yellow", "failed": "red"}
+_STYLES: dict[Outcome, str] = {"right": "green", "corrected": "yellow", "failed": "red"}
 _MOST_SYMBOLS = 12  # of more, only those that were overruled or came out wrong are listed
 
 
@@ -97,7 +97,7 @@ def _symbols(one: Inspected) -> "Table | None":
             Text("-" if reading.taken is None else str(reading.taken),
                  "yellow" if reading.overruled else ""),
             str(reading.truth),
-            Text("wrong", "red") if reading.wrong else "repaired" if reading.overruled else "",
+            Text("wrong", "red") if reading.wrong else "corrected" if reading.overruled else "",
         )  # fmt: skip
     if len(every) > len(listed):
         table.caption = f"and {len(every) - len(listed)} others, read right"

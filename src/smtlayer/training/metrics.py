@@ -23,7 +23,8 @@ def evaluate(model: Model, rows: Rows, theory: Theory, device: str) -> dict[str,
     - `output_symbols`: single outputs that are right, of those that are asked for (cells of a
       Sudoku that are not hints, for example).
     - `representation`: with a layer, inputs whose every bit the network itself reads right.
-    - `repaired`: with a layer, rows in which the solver had to overrule the network.
+    - `overruled`: with a layer, rows whose inputs contradict the theory. The rule `maxsmt`
+      overrules at least one input of each; the rule `smt` leaves them without a model.
     - `unanswered`: with a layer, rows on which the solver gave up; there only if there are any.
     """
     model.eval()
@@ -56,7 +57,7 @@ def _scores(model: Model, batch: Batch, theory: Theory) -> dict[str, Tensor]:
         known = _by_symbol(batch.symbols != 0, theory.input_widths)
         unknown = solution.status == Status.UNKNOWN
         scores = {
-            "representation": whole[known], "repaired": (solution.cost > 0) & ~unknown,
+            "representation": whole[known], "overruled": (solution.cost > 0) & ~unknown,
             "unanswered": unknown,
         }  # fmt: skip
     right = ((outputs > 0) == (batch.targets > 0.5)) & (outputs != 0)

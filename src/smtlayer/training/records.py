@@ -21,6 +21,7 @@ from smtlayer.training.trainer import Epoch
 
 _PACKAGES = ("torch", "z3-solver", "python-sat", "numpy")
 _NAME = "record.json"
+_RENAMED = {"repaired": "overruled"}  # scores, as earlier records call them
 
 
 @dataclass(frozen=True)
@@ -88,6 +89,7 @@ class RunRecord:
         lacking = [f.name for f in fields(cls) if f.name not in data]
         if lacking:
             raise _no_record(path, f"no {lacking[0]!r} in it")
+        data["scores"] = {_RENAMED.get(name, name): s for name, s in data["scores"].items()}
         return cls(**{f.name: data[f.name] for f in fields(cls)})
 
 
