@@ -8,7 +8,7 @@ All work on the same clauses, with exact integer weights, one board at a time:
   incremental solver.
 - `coretrail`: an incremental MaxSAT solver of the hermax package (`pip install hermax`).
 
-    python benchmarks/repairs.py --boards 100 > benchmarks/results/repairs.jsonl
+    python benchmarks/repairs.py --boards 100  # `benchmarks/record.py repairs` keeps the output
 """
 
 import argparse
@@ -33,6 +33,7 @@ from smtlayer.solvers.cnf import to_cnf
 from smtlayer.solvers.repair import cheapest_repair, exact_integers
 from smtlayer.solvers.sat import SatRow
 from smtlayer.tasks.visual_sudoku import sudoku_theory
+from smtlayer.training.records import here
 
 LIMIT_S = 20
 Repair = Callable[[dict[int, int]], int]  # weights by literal -> the least cost
@@ -179,7 +180,7 @@ def main() -> None:
                 "median_ms": statistics.median(times), "mean_ms": statistics.mean(times),
                 "worst_ms": max(times), "past_limit": costs.count(None), "costs_differ": differ,
             })  # fmt: skip
-            print(json.dumps(results[-1]), flush=True)
+            print(json.dumps(results[-1] | here("cpu")), flush=True)
     show(results)
 
 

@@ -208,6 +208,10 @@ def test_bench_prints_ratios_for_people_and_machines():
     ratios = [json.loads(line) for line in lines if line.startswith("{")]
     assert [ratio["name"] for ratio in ratios] == ["layer against z3", "training step"]
     assert all("met" in ratio for ratio in ratios)
+    for ratio in ratios:
+        assert ratio["machine"]["device"] == "cpu"
+        assert ratio["machine"]["processor"]
+        assert {"versions", "commit", "written"} <= set(ratio)
     assert "x faster" in run(app, asked).stdout
 
 

@@ -54,7 +54,8 @@ def test_json_has_every_seed(call, script, tmp_path):
     words = ("--inputs", "a,b", "--outputs", "total", "--shown", "0.5", "--rules", "core")
     told = json.loads(call(script, *words, *QUICK, "--json", "--plot", picture).stdout)
     assert set(told) == {"problem", "models", "kinds", "shown", "tested", "seeds", "options",
-                         "runs", "best", "as_good", "left_out"}  # fmt: skip
+                         "runs", "best", "as_good", "left_out", "versions", "machine", "commit",
+                         "written"}  # fmt: skip
     assert set(told["runs"][0]) == {"rule", "train", "test", "symbols", "seconds", "grounded",
                                     "unnoticed", "renamed", "mean"}  # fmt: skip
     assert (told["shown"], told["tested"], told["options"]["steps"]) == (8, 8, 100)

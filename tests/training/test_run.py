@@ -35,7 +35,7 @@ def test_a_run_leaves_configuration_record_and_weights(config, tmp_path):
     assert held["epoch_seconds"] == pytest.approx(sum(e["seconds"] for e in held["epochs"]) / 2)
     assert held["versions"]["torch"] == torch.__version__
     assert held["versions"]["smtlayer"] == __version__
-    assert set(held["machine"]) == {"system", "python", "device", "threads"}
+    assert set(held["machine"]) == {"system", "python", "device", "processor", "threads"}
     assert (tmp_path / "run" / "config.toml").read_text() == asked.to_toml()
     kept = torch.load(tmp_path / "run" / "model.pt")
     assert kept.keys() == done.model.state_dict().keys()

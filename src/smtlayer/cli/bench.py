@@ -1,4 +1,4 @@
-"""This file holds `smtlayer bench`: ratios measured side by side in one run."""
+"""The command `smtlayer bench`: ratios measured side by side in one run."""
 
 from __future__ import annotations
 
@@ -26,10 +26,12 @@ if TYPE_CHECKING:
     from smtlayer.bench import scaling, startup
     from smtlayer.reports import pyplot
     from smtlayer.training import options
+    from smtlayer.training import records as provenance
 else:
     torch, measures, reports = Later("torch"), Later("smtlayer.bench"), Later("smtlayer.reports")
     scaling, startup = Later("smtlayer.bench.scaling"), Later("smtlayer.bench.startup")
     options, pyplot = Later("smtlayer.training.options"), Later("smtlayer.reports.pyplot")
+    provenance = Later("smtlayer.training.records")
 
 
 class Part(StrEnum):
@@ -48,7 +50,9 @@ def bench(
         None, metavar="PART",
         help="layer, step, sudoku, workers, startup or scaling [default: all, a few minutes].",
     ),
-    as_json: bool = typer.Option(False, "--json", help="One JSON object a line, for machines."),
+    as_json: bool = typer.Option(
+        False, "--json", help="One JSON object per line, with commit, date and machine."
+    ),
     strict: bool = typer.Option(False, "--strict", help="Exit code 4 if a bar is missed."),
     device: str | None = typer.Option(
         None, metavar="NAME", autocompletion=devices,
@@ -83,15 +87,16 @@ def bench(
         if part in wanted:
             with console.status(doing):
                 ratios += measure()
-    _show([asdict(r) | {"met": r.met} for r in ratios], _table(ratios), as_json)
+    origin = provenance.here(where) if as_json else None
+    _show([asdict(r) | {"met": r.met} for r in ratios], _table(ratios), origin)
     starts: list[startup.Start] = []
     if Part.STARTUP in wanted:
         with console.status("timing the start of every task's layer"):
             starts = startup.startup()
-        _show([asdict(s) | {"met": s.met} for s in starts], _starts(starts), as_json)
+        _show([asdict(s) | {"met": s.met} for s in starts], _starts(starts), origin)
     if Part.SCALING in wanted:
         found = list(_scaling(console))
-        _show([asdict(cost) for cost in found], _costs(found), as_json)
+        _show([asdict(cost) for cost in found], _costs(found), origin)
         if plot is not None:
             console.print(
                 f"plot  {reports.draw_scaling(found, plot)}", highlight=False, soft_wrap=True
@@ -135,10 +140,13 @@ def _scaling(console: Console) -> Iterator[scaling.Cost]:
             yield from scaling.costs(problem)
 
 
-def _show(found: list[dict[str, Any]], table: RenderableType, as_json: bool) -> None:
-    if as_json:
+def _show(
+    found: list[dict[str, Any]], table: RenderableType, origin: dict[str, Any] | None
+) -> None:
+    """For people; or for machines, if there is something to say where the figures are from."""
+    if origin is not None:
         for one in found:
-            typer.echo(json.dumps(one))
+            typer.echo(json.dumps(one | origin))
     elif found:
         Console().print(table)
 
@@ -178,7 +186,7 @@ def _costs(found: list[scaling.Cost]) -> Group:
     backends = list(dict.fromkeys(cost.backend for cost in found))
     tables = []
     for question in scaling.QUESTIONS:
-        table = RichTable(title=f"{question}, milliseconds a row", title_justify="left")
+        table = RichTable(title=f"{question}, milliseconds per row", title_justify="left")
         table.add_column("theory", no_wrap=True)
         for heading in ("columns", *backends):
             table.add_column(heading, justify="right")

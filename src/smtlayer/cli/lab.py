@@ -1,4 +1,4 @@
-"""This file holds `smtlayer lab`: which blame rule trains a theory, tried without a network."""
+"""The command `smtlayer lab`: which blame rule trains a theory, tried without a network."""
 
 from __future__ import annotations
 
@@ -30,11 +30,13 @@ if TYPE_CHECKING:
     from smtlayer.reports import lab as pictures
     from smtlayer.reports import pyplot
     from smtlayer.theory import smtlib
+    from smtlayer.training import records as provenance
 else:
     nn, z3 = Later("smtlayer.nn"), Later("z3")
     theories, smtlib = Later("smtlayer.theory"), Later("smtlayer.theory.smtlib")
     laboratory, problems = Later("smtlayer.bench.lab"), Later("smtlayer.bench.lab_problems")
     pictures, pyplot = Later("smtlayer.reports.lab"), Later("smtlayer.reports.pyplot")
+    provenance = Later("smtlayer.training.records")
 
 RULES = (
     "core",
@@ -90,7 +92,9 @@ def lab(
         0.5, metavar="X", help="How much two looks at a symbol differ.", rich_help_panel=_TRAINING
     ),
     plot: Path | None = typer.Option(None, metavar="FILE", help="Draw every seed to this file."),
-    as_json: bool = typer.Option(False, "--json", help="One JSON object, for machines."),
+    as_json: bool = typer.Option(
+        False, "--json", help="One JSON object, with commit, date and machine."
+    ),
 ) -> None:  # fmt: skip
     """Try blame rules on a theory: from how many random starts do symbols get their meaning?
 
@@ -120,7 +124,7 @@ def lab(
     console = Console(stderr=True)
     result = _with_bars(console, problem, parsed, seeds, options)
     if as_json:
-        typer.echo(json.dumps(_as_dict(result)))
+        typer.echo(json.dumps(_as_dict(result) | provenance.here("cpu")))
     else:
         _show(result, problem)
     if plot is not None:

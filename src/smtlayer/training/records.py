@@ -132,8 +132,19 @@ def _machine(device: str) -> dict[str, str]:
         "system": platform.system(),
         "python": platform.python_version(),
         "device": named,
+        "processor": _processor(),
         "threads": str(torch.get_num_threads()),
     }
+
+
+def _processor() -> str:
+    """The name of the CPU, which Linux keeps in a file."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        lines = []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor() or platform.machine()
 
 
 def _commit() -> str | None:

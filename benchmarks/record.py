@@ -1,0 +1,120 @@
+"""Runs benchmarks again, and replaces their records and the tables and pictures made from them.
+
+    python benchmarks/record.py              # all but h200, one after the other: about an hour
+    python benchmarks/record.py cpu repairs  # timings: leave the machine alone meanwhile
+    python benchmarks/record.py lab readings # counts: the same on any machine
+    python benchmarks/record.py h200         # on a machine with that GPU
+    python benchmarks/record.py validation RUN RUN ...  # adds a line for each validation run
+
+Each record names the commit, the date and the machine. A file is replaced when its benchmark is
+complete. `validation` takes folders of runs that were scored on validation rows
+(`smtlayer train ... --set task.validation=0.1 --out RUN`).
+"""
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from smtlayer.training.records import RunRecord, here
+
+HERE = Path(__file__).parent
+RECORDS = HERE / "results"
+SMTLAYER = (sys.executable, "-m", "smtlayer")
+READINGS = ("--splits 10", "--splits 10 --as-printed --most 10000")
+
+
+def output(*command: str | Path) -> str:
+    print("$", *command, file=sys.stderr, flush=True)
+    return subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
+
+
+def cpu() -> str:
+    return output(*SMTLAYER, "bench", "--json", "--device", "cpu")
+
+
+def h200() -> str:
+    return output(sys.executable, HERE / "gpu.py")
+
+
+def repairs() -> str:
+    return output(sys.executable, HERE / "repairs.py", "--boards", "100")
+
+
+def lab() -> str:
+    """Every line of the present record, with its problem, rules and options."""
+    lines = (RECORDS / "lab.jsonl").read_text().splitlines()
+    return "".join(output(*SMTLAYER, *lab_words(json.loads(line))) for line in lines)
+
+
+def lab_words(record: dict[str, Any]) -> Iterator[str]:
+    """The command that makes a record of the laboratory."""
+    yield from ("lab", record["problem"], "--json", "--seeds", str(record["seeds"]))
+    for name in ("steps", "lr", "late_lr", "noise"):
+        yield from (f"--{name.replace('_', '-')}", str(record["options"][name]))
+    for run in record["runs"]:
+        yield from ("--rules", run["rule"])
+
+
+def readings() -> str:
+    origin = here("cpu")
+    parts = [f"commit {origin['commit']}, {origin['written']}, {origin['machine']['processor']}\n"]
+    for words in READINGS:
+        printed = output(sys.executable, HERE / "liars_readings.py", *words.split())
+        parts.append(f"$ python benchmarks/liars_readings.py {words}\n{printed}")
+    return "\n".join(parts)
+
+
+FILES: dict[str, tuple[str, Callable[[], str]]] = {
+    "cpu": ("cpu.jsonl", cpu),
+    "repairs": ("repairs.jsonl", repairs),
+    "lab": ("lab.jsonl", lab),
+    "readings": ("liars_readings.txt", readings),
+    "h200": ("h200.jsonl", h200),
+}
+
+
+def validation_line(record: RunRecord) -> dict[str, Any]:
+    """What is kept of a validation run: all of its options, its scores, and where it ran."""
+    if record.split != "validation":
+        raise SystemExit(
+            f"validation expects runs scored on validation rows (--set task.validation=0.1). "
+            f"Got {record.row}, {record.method}, seed {record.seed}, scored on {record.split} rows."
+        )
+    accuracy = [epoch["accuracy"] for epoch in record.epochs if epoch["phase"] == "train"]
+    return {
+        **{name: getattr(record, name) for name in ("row", "method", "seed", "split")},
+        **{name: record.config[name] for name in ("task", "pretrain", "train", "layer")},
+        "scores": record.scores,
+        "training_accuracy": [round(share, 4) for share in accuracy],
+        **{name: getattr(record, name) for name in ("versions", "machine", "commit", "written")},
+    }
+
+
+def add_validation(folders: Sequence[str], file: Path = RECORDS / "validation.jsonl") -> None:
+    """Adds a line for each run."""
+    lines = [json.dumps(validation_line(RunRecord.read(folder))) for folder in folders]
+    with file.open("a", encoding="utf-8") as kept:
+        kept.writelines(f"{line}\n" for line in lines)
+
+
+def main(words: Sequence[str]) -> None:
+    if words[:1] == ["validation"]:
+        return add_validation(words[1:])
+    unknown = [word for word in words if word not in FILES]
+    if unknown:
+        raise SystemExit(
+            f"record.py expects {', '.join(FILES)} or validation. Got {', '.join(unknown)}."
+        )
+    for name in words or [name for name in FILES if name != "h200"]:
+        file, make = FILES[name]
+        text = make()
+        (RECORDS / file).write_text(text, encoding="utf-8")
+    output(sys.executable, HERE / "tables.py", "--write")
+    return None
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
