@@ -73,5 +73,3 @@ def test_a_file_of_ones_own_is_trained_by_the_methods_that_it_has(tmp_path, meth
     assert answer.exit_code == 0, answer.output
     assert json.loads((tmp_path / "run" / "record.json").read_text())["method"] == method
     assert "own has the methods" in refused(file, "--method", "conventional")
-    told = refused(file, "--timing", "1")
-    assert told.startswith("--timing compares with the method conventional, and own has only")

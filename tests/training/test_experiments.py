@@ -1,4 +1,5 @@
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -32,7 +33,7 @@ def test_every_row_has_an_experiment_with_the_three_methods(row):
     for method in experiment.methods:
         config = experiment.config(method)
         assert (config.row, config.method) == (row, method)
-        assert (config.layer is None) == (method == "conventional")
+        assert (config.layer is None) == method.startswith("conventional")
     paper = experiment.config("paper").layer
     assert (paper.forward, paper.backward, paper.inference) == ("smt", "core", "maxsmt")
     assert (paper.weights, paper.scale) == ("softmax", "batch")
@@ -116,3 +117,45 @@ def test_a_file_that_is_none_is_told(tmp_path, text, message):
     path.write_text(text, encoding="latin-1")
     with pytest.raises(ConfigError, match=re.escape(message)):
         load_experiment(path).config("best")
+
+
+@pytest.mark.parametrize("row", row_names())
+def test_the_conventional_network_gets_the_budget_of_the_best_method(row):
+    experiment = load_experiment(row)
+    best, dense = (experiment.config(m) for m in ("best", "conventional-same-budget"))
+    assert dense.layer is None
+    assert dense.pretrain.kind == "none"
+    assert (dense.train.shift, dense.train.batch_size) == (best.train.shift, best.train.batch_size)
+    assert dense.task == best.task
+    if best.pretrain.kind == "none":
+        assert dense.train == best.train
+    if "no-shift" in experiment.methods:
+        bare = experiment.config("no-shift")
+        assert best.train.shift > 0
+        assert bare == replace(best, method="no-shift", train=replace(best.train, shift=0))
+    else:
+        assert best.train.shift == 0
+
+
+def test_each_seed_of_the_liars_puzzle_has_a_split_of_its_own():
+    experiment = load_experiment("liars-puzzle")
+    assert experiment.seeds == tuple(range(10))
+    for method in experiment.methods:
+        splits = [experiment.config(method, seed=seed).task["split"] for seed in experiment.seeds]
+        assert splits == ([1] * 10 if method == "default-split" else list(range(10)))
+    assert experiment.config("best", seed=3, settings=["task.split=7"]).task["split"] == 7
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[a]\n[b]\nlike = 'c'", "b.like expects one of a. Got 'c'."),
+        ("[a]\n[b]\nlike = 'a'\n[c]\nlike = 'b'", "c.like expects one of a. Got 'b'."),
+        ("seeds = 0\n[a]", "seeds is the number of runs of each method. Got 0."),
+        ("seeds = [1]\n[a]", "seeds is the number of runs of each method. Got [1]."),
+    ],
+)
+def test_a_model_or_number_of_seeds_that_cannot_be_is_refused(tmp_path, text, said):
+    (tmp_path / "mine.toml").write_text(text)
+    with pytest.raises(ConfigError, match=re.escape(said)):
+        load_experiment(tmp_path / "mine.toml")

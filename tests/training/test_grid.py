@@ -183,10 +183,12 @@ def test_two_jobs_with_one_file_and_no_jobs_at_once_are_errors(tmp_path):
 
 def test_trainings_are_commands_of_the_command_line_one_seed_after_the_other(tmp_path):
     methods = {"liars-puzzle": ["conventional", "best"], "visual-algebra-1": ["best"]}
-    jobs = train_jobs(methods, [0, 1], tmp_path, ["--device", "cuda"])
+    seeds = {"liars-puzzle": [0, 1, 2], "visual-algebra-1": [0, 1]}
+    jobs = train_jobs(methods, seeds, tmp_path, ["--device", "cuda"])
     assert [one.name for one in jobs] == [
-        f"{name}-seed{seed}" for seed in (0, 1)
-        for name in ("liars-puzzle/conventional", "liars-puzzle/best", "visual-algebra-1/best")
+        *(f"{name}-seed{seed}" for seed in (0, 1)
+          for name in ("liars-puzzle/conventional", "liars-puzzle/best", "visual-algebra-1/best")),
+        "liars-puzzle/conventional-seed2", "liars-puzzle/best-seed2",
     ]  # fmt: skip
     folder = tmp_path / "liars-puzzle" / "best-seed1"
     assert jobs[4].command == (
@@ -196,11 +198,18 @@ def test_trainings_are_commands_of_the_command_line_one_seed_after_the_other(tmp
     assert (jobs[4].done, jobs[4].log) == (folder / "record.json", folder / "log.txt")
 
 
-def test_timings_are_of_all_but_the_conventional_method(tmp_path):
-    (one,) = timing_jobs({"liars-puzzle": ["conventional", "best"]}, 3, tmp_path)
+def test_timings_are_of_all_but_conventional_methods(tmp_path):
+    methods = ["conventional", "best", "conventional-same-budget"]
+    (one,) = timing_jobs({"liars-puzzle": methods}, 3, tmp_path)
     folder = tmp_path / "liars-puzzle" / "best-timing"
     assert one.done == folder / "best-timing.json"
     assert one.command[3:] == (
-        "train", "liars-puzzle", "--method", "conventional", "--method", "best", "--timing", "3",
-        "--out", str(folder),
-    )  # fmt: skip
+        "train",
+        "liars-puzzle",
+        "--method",
+        "best",
+        "--timing",
+        "3",
+        "--out",
+        str(folder),
+    )

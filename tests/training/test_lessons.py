@@ -1,12 +1,15 @@
 """A network of the task's own trains first, and teaches another."""
 
+from importlib import import_module
+
 import pytest
 import torch
 from torch import nn
 
 from helpers import Stop
 from smtlayer.errors import ConfigError
-from smtlayer.training import Trainer
+from smtlayer.training import Trainer, run
+from smtlayer.training.metrics import teacher_agreement
 from smtlayer.training.trainer import make_stepper
 
 LESSONS = {"pretrain": {"kind": "teacher", "epochs": 1, "batch_size": 16, "optimizer": "adam",
@@ -103,6 +106,47 @@ def test_stopped_lessons_go_on_to_the_same_result(school, config, tmp_path, step
     found = later.run()
     assert all(map(torch.equal, found.parameters(), expected.parameters()))
     assert [(e.phase, e.loss) for e in later.epochs] == [(e.phase, e.loss) for e in whole.epochs]
+    states = [trainer.pupil.state_dict() for trainer in (later, whole)]
+    assert all(map(torch.equal, *(state.values() for state in states)))  # the teacher as well
+
+
+def test_agreement_is_the_share_of_images_that_are_read_as_the_teacher_reads_them(school):
+    rows = school.rows("train", 700, 0)  # more than are scored at a time
+    teacher, twin = school.network(), school.network()
+    twin.load_state_dict(teacher.state_dict())
+    assert teacher_agreement(Imitate(twin, teacher), rows, "cpu") == 1
+    other = Imitate(school.network(), teacher)
+    expected = ((other.network(rows.items.float()) > 0) == (teacher(rows.items.float()) > 0)).all(
+        -1
+    )
+    assert 0 < expected.float().mean() < 1
+    found = teacher_agreement(other, rows, "cpu")
+    assert found == pytest.approx(expected.double().mean().item())
+
+
+@pytest.mark.parametrize(
+    ("options", "images"), [({}, "train"), ({"validation": 0.1}, "validation")]
+)
+def test_a_record_of_lessons_has_the_agreement_on_images_that_training_may_use(
+    school, config, monkeypatch, options, images
+):
+    asked, seen = [], []
+
+    def rows(split, count, seed, epoch=0):
+        asked.append(split)
+        return type(school).rows(school, "train", count, seed, epoch)
+
+    def agreement(pupil, rows, device):
+        seen.append((pupil, asked[-1]))
+        return 0.75
+
+    school.rows = rows
+    module = import_module("smtlayer.training.run")
+    monkeypatch.setattr(module, "make_task", lambda options, data_dir: school)
+    monkeypatch.setattr(module, "teacher_agreement", agreement)
+    record = run(config(task=options, **LESSONS)).record
+    assert record.scores["teacher_agreement"] == 0.75
+    assert seen == [(school.made["pupil"], images)]
 
 
 def test_lessons_are_for_tasks_that_have_a_teacher(task, config):

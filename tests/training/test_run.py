@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 
@@ -127,45 +128,58 @@ def test_validation_rows_are_scored_alone_when_some_are_set_apart(config, task, 
 
 
 def test_timing_takes_turns_and_drops_the_first_epoch(config):
-    configs = {"conventional": config(layer=False), "best": config()}
-    (timing,) = time_epochs(configs, 2)
+    (timing,) = time_epochs([config(layer=False), config()], 2)
     assert (timing.row, timing.method, timing.epochs) == ("bits", "best", 2)
     assert timing.ratio == pytest.approx(timing.epoch_seconds / timing.conventional_epoch_seconds)
     assert timing.epoch_seconds > 0
 
 
-def test_a_method_is_timed_beside_a_conventional_network_of_its_own_batch_size(config, monkeypatch):
+def test_a_method_is_timed_beside_itself_with_a_dense_head(config, monkeypatch):
     module, turns = import_module("smtlayer.training.timing"), []
 
     class Clock:
-        """An epoch takes a second for each row of a batch, twice that with a layer."""
+        """Each epoch is two seconds longer than the one before, twice that with a layer."""
 
         def __init__(self, task, config):
-            size = config.train.batch_size
-            self.epoch = Epoch("train", 0, 0, size * (1 if config.layer is None else 2), {})
+            self.name = (config.layer is not None, config.train.batch_size, config.train.shift)
+            self.scale = 1 if config.layer is None else 2
 
         def in_turns(self, epochs):
             for _ in range(epochs + 1):
-                turns.append(self.epoch.seconds)
-                yield [self.epoch] * epochs
+                turns.append(self.name)
+                yield [Epoch("train", 0, 0, self.scale * (1 + 2 * i), {}) for i in range(epochs)]
 
     monkeypatch.setattr(module, "Trainer", Clock)
-    small, large = (config(train={"batch_size": size}) for size in (4, 32))
-    dense = config(layer=False, train={"batch_size": 128})
-    found = time_epochs({"conventional": dense, "small": small, "large": large}, 1)
-    assert [(t.method, t.conventional_epoch_seconds, t.ratio) for t in found] == [
-        ("small", 4, 2), ("large", 32, 2),
-    ]  # fmt: skip
-    assert turns[:4] == turns[4:8]  # in turns
+    small, large, moved = (
+        replace(config(train={"batch_size": size, "shift": shift}), method=name)
+        for name, size, shift in (("small", 4, 0), ("large", 32, 0), ("moved", 32, 1))
+    )
+    twin = replace(large, method="twin")  # shares the conventional epochs of `large`
+    found = time_epochs([config(layer=False), small, large, twin, moved], 2)
+    assert [t.method for t in found] == ["small", "large", "twin", "moved"]
+    for timing in found:
+        assert timing.seconds == (6, 10)  # the first epoch, of two seconds, is dropped
+        assert timing.conventional_seconds == (3, 5)
+        assert (timing.ratio, timing.ratio_sd) == (2, 0)
+    once = [(False, 4, 0), (True, 4, 0), (False, 32, 0), (True, 32, 0), (True, 32, 0),
+            (False, 32, 1), (True, 32, 1)]  # fmt: skip
+    assert turns == once * 4
 
 
-def test_timing_without_a_conventional_network_is_refused(config):
-    with pytest.raises(ConfigError, match="compares with the method 'conventional'"):
-        time_epochs({"best": config()}, 1)
+def test_the_spread_of_a_ratio_is_over_pairs_of_epochs_that_ran_together(config):
+    module = import_module("smtlayer.training.timing")
+    timing = module._timing(config(), [2.0, 3.0], [1.0, 2.0])
+    assert timing.ratio == pytest.approx(5 / 3)
+    assert timing.ratio_sd == pytest.approx(0.5**0.5 / 2)  # of 2 and 1.5
+
+
+def test_timing_without_a_layer_is_refused(config):
+    with pytest.raises(ConfigError, match="compares methods with a layer"):
+        time_epochs([config(layer=False)], 1)
 
 
 def test_a_timing_is_written_with_its_machine(config, tmp_path):
-    (timing,) = time_epochs({"conventional": config(layer=False), "best": config()}, 1)
+    (timing,) = time_epochs([config()], 1)
     held = json.loads(timing.write(tmp_path, "cpu").read_text())
     assert held["ratio"] == timing.ratio
     assert held["machine"]["device"] == "cpu"

@@ -7,7 +7,7 @@ import signal
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
@@ -45,8 +45,7 @@ reproduce_app = typer.Typer(
     add_completion=False,
 )
 _TRAINING, _FILES, _SHOWN = "What is trained", "Data and files", "The table"
-_SEEDS = "0,1,2,3,4"
-_TIMED_EPOCHS = 3
+_TIMED_EPOCHS = 5
 _SMOKE = ("train.epochs=1", "train.rows=64", "train.test_rows=64")
 _SOURCE = Path(__file__).parents[3]  # the checkout, where the package runs from one
 
@@ -91,7 +90,7 @@ def table1(
     ),
     seeds: str | None = typer.Option(
         None, metavar="NUMBERS", rich_help_panel=_TRAINING,
-        help=f"Seeds, as 0,1,2 or 0-4 [default: {_SEEDS}; of records, all].",
+        help="Seeds, as 0,1,2 or 0-4 [default: those of the experiment; of records, all].",
     ),
     jobs: int = typer.Option(
         1, metavar="N", min=1, rich_help_panel=_TRAINING,
@@ -156,7 +155,7 @@ def table1(
         checks.check_device(device)
         selection = _selection(rows, methods)
         options = _options(device, data_dir)
-        wanted = grid.train_jobs(selection, seeds_of(seeds or _SEEDS), runs, options)
+        wanted = grid.train_jobs(selection, _seeds(selection, seeds), runs, options)
         failed += _run(_missing(wanted, folder), jobs, folder)
         if timing:
             timings = grid.timing_jobs(selection, _TIMED_EPOCHS, runs, options)
@@ -183,6 +182,13 @@ def _selection(rows: str | None, methods: str | None) -> dict[str, tuple[str, ..
     known = tuple(dict.fromkeys(method for some in has.values() for method in some))
     wanted = chosen("--methods", split(methods), known)
     return {name: tuple(m for m in some if m in wanted) for name, some in has.items()}
+
+
+def _seeds(rows: Iterable[str], given: str | None) -> dict[str, Sequence[int]]:
+    """The seeds to run of each row: those given, else its own."""
+    if given is not None:
+        return dict.fromkeys(rows, seeds_of(given))
+    return {row: experiments.load_experiment(row).seeds for row in rows}
 
 
 def _results_folder(given: Path | None, must_exist: bool) -> Path:
@@ -271,7 +277,7 @@ def _smoke(selection: Mapping[str, Sequence[str]], jobs: int, options: Sequence[
     """A few steps of everything in a folder that is kept only if something failed."""
     folder = Path(tempfile.mkdtemp(prefix="smtlayer-smoke-"))
     settings = [part for setting in _SMOKE for part in ("--set", setting)]
-    wanted = grid.train_jobs(selection, [0], folder, (*options, *settings))
+    wanted = grid.train_jobs(selection, _seeds(selection, "0"), folder, (*options, *settings))
     failed = _run(wanted, jobs, None)
     typer.echo(f"{len(wanted) - failed} of {len(wanted)} runs work.")
     if not failed:

@@ -88,7 +88,8 @@ def train(
     ),
     timing: int = typer.Option(
         0, metavar="N", min=0,
-        help="Time this many epochs of each method in turns, and train nothing.",
+        help="Time this many epochs of each method, with the layer and without in turns; "
+        "trains nothing.",
     ),
 ) -> None:  # fmt: skip
     """Train a row of the table: by default with the layer, and beside it a conventional network.
@@ -107,7 +108,7 @@ def train(
     given = {"train.epochs": epochs, "layer.backend": backend, "layer.forward": forward,
              "layer.backward": backward, "layer.workers": workers, "task.data": data}  # fmt: skip
     settings = [f"{key}={value}" for key, value in given.items() if value is not None] + set_
-    method = _methods(row, None if _is_default(context, "method") else method, timed=timing > 0)
+    method = _methods(row, None if _is_default(context, "method") else method)
     configs = [_config(row, name, seed, device, settings, data_dir) for name in method]
     console = Console()
     if timing:
@@ -143,18 +144,10 @@ def _is_default(context: typer.Context, name: str) -> bool:
     return source is not None and source.name == "DEFAULT"
 
 
-def _methods(row: training.Experiment, given: list[str] | None, *, timed: bool) -> list[str]:
-    """What was asked for, else what the row has of the usual ones; timings need two."""
+def _methods(row: training.Experiment, given: list[str] | None) -> list[str]:
+    """The methods that were asked for, else those of the usual ones that the experiment has."""
     usual = [name for name in _METHODS if name in row.methods]
-    chosen = given or usual or list(row.methods)
-    if not timed or "conventional" in chosen:
-        return chosen
-    if "conventional" not in row.methods:
-        raise ConfigError(
-            f"--timing compares with the method conventional, and {row.name} has only "
-            f"{', '.join(row.methods)}. Add a section such as [conventional.train]."
-        )
-    return ["conventional", *chosen]
+    return given or usual or list(row.methods)
 
 
 def _check_layers(
@@ -294,11 +287,13 @@ def _time(
     folder: Path,
     data_dir: Path | None,
 ) -> None:
-    for timing in training.time_epochs({c.method: c for c in configs}, epochs, data_dir):
+    for timing in training.time_epochs(configs, epochs, data_dir):
         timing.write(folder, configs[0].device)
+        spread = "" if timing.ratio_sd is None else f" ± {timing.ratio_sd:.2f}"
         console.print(
-            f"{timing.row}, {timing.method}: {timing.epoch_seconds:.2f} s an epoch, "
-            f"{timing.ratio:.2f} times the conventional {timing.conventional_epoch_seconds:.2f} s",
+            f"{timing.row}, {timing.method}: {timing.epoch_seconds:.2f} s per epoch, "
+            f"{timing.ratio:.2f}{spread} times the {timing.conventional_epoch_seconds:.2f} s with "
+            f"a dense head in place of the layer",
             highlight=False,
         )
 
@@ -347,7 +342,7 @@ def _what_next(
 ) -> None:
     """Commands that show more of what was trained."""
     lines = [f"smtlayer report {' '.join(map(str, places.values()))}"]
-    best = next((name for name in places if name != "conventional"), None)
+    best = next((name for name in places if records[name].config["layer"] is not None), None)
     if best is not None:
         lines.insert(0, f"smtlayer inspect {places[best]} --failed")
         if records[best].config["task"]["name"] == "mnist-addition":

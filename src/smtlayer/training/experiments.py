@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from smtlayer.errors import ConfigError
+from smtlayer.plain import is_whole, whole
 from smtlayer.training.config import RunConfig, merged, parse_settings
 
 _ROWS = (
@@ -20,6 +21,7 @@ _SHORT = {
     "visual-sudoku": "visual-sudoku-100",
 }  # fmt: skip
 _SHARED = ("task", "pretrain", "train", "layer", "restarts")
+_SEED = "seed"  # task.split = "seed": each seed has a split of its own
 _PACKAGE = Path(__file__).parents[1]
 
 
@@ -32,6 +34,7 @@ class Experiment:
     shared: Mapping[str, Any]
     sections: Mapping[str, Mapping[str, Any]]
     sample: Mapping[str, Any]  # on top of both where the data are only a sample
+    seeds: tuple[int, ...] = (0, 1, 2, 3, 4)  # of its results
 
     @property
     def methods(self) -> tuple[str, ...]:
@@ -54,12 +57,21 @@ class Experiment:
             raise ConfigError(
                 f"{self.name} has the methods {', '.join(self.methods)}. Got {method!r}."
             )
-        own = merged(self.shared, self.sections[method])
+        own = merged(self.shared, self._section(method))
         given = parse_settings(() if settings is None else settings)
         data = merged(own, self.sample if sample else {}, given)
         if own.get("layer") is False:
             data["layer"] = False  # a conventional network has no use for a layer's options
+        task = data.get("task")
+        if isinstance(task, Mapping) and task.get("split") == _SEED:
+            data["task"] = {**task, "split": seed}
         return RunConfig.of(data, row=self.name, method=method, seed=seed, device=device)
+
+    def _section(self, method: str) -> dict[str, Any]:
+        """A method's own settings, on top of those of the method that it is `like`."""
+        section = dict(self.sections[method])
+        model = section.pop("like", None)
+        return section if model is None else merged(self.sections[model], section)
 
 
 def row_names() -> tuple[str, ...]:
@@ -76,6 +88,7 @@ def load_experiment(name: str | Path) -> Experiment:
     path = _path(name)
     data = _read(path)
     title, sample = data.pop("title", path.stem), data.pop("sample", {})
+    seeds = _seeds(path, data.pop("seeds", 5))
     shared = {key: data.pop(key) for key in _SHARED if key in data}
     if not data:
         raise ConfigError(f"{path} has no method: give it a section such as [best.train].")
@@ -84,7 +97,17 @@ def load_experiment(name: str | Path) -> Experiment:
             raise ConfigError(
                 f"{path}: {key} expects sections such as [{key}.train]. Got {table!r}."
             )
-    return Experiment(path.stem, str(title), shared, data, sample)
+        like = table.get("like", key)
+        if like != key and (like not in data or "like" in data[like]):
+            plain = ", ".join(name for name in data if "like" not in data[name])
+            raise ConfigError(f"{path}: {key}.like expects one of {plain}. Got {like!r}.")
+    return Experiment(path.stem, str(title), shared, data, sample, seeds)
+
+
+def _seeds(path: Path, count: object) -> tuple[int, ...]:
+    if not is_whole(count, 1):
+        raise ConfigError(f"{path}: seeds is the number of runs of each method. Got {count!r}.")
+    return tuple(range(whole(count)))
 
 
 def _path(name: str | Path) -> Path:

@@ -95,7 +95,7 @@ class _Running:
 
 def train_jobs(
     methods: Mapping[str, Sequence[str]],
-    seeds: Iterable[int],
+    seeds: Mapping[str, Sequence[int]],
     runs: Path,
     options: Sequence[str] = (),
 ) -> list[Job]:
@@ -103,15 +103,16 @@ def train_jobs(
 
     Args:
         methods: The methods of each row.
-        seeds: Of the runs.
+        seeds: The seeds of each row.
         runs: A folder for their folders.
         options: More options of `smtlayer train`, such as `("--device", "cuda")`.
     """
     return [
         _job(runs / row / f"{method}-seed{seed}", "record.json", row,
              ("--method", method, "--seed", str(seed), *options))
-        for seed in seeds
+        for seed in sorted({seed for some in seeds.values() for seed in some})
         for row, chosen in methods.items()
+        if seed in seeds[row]
         for method in chosen
     ]  # fmt: skip
 
@@ -119,13 +120,13 @@ def train_jobs(
 def timing_jobs(
     methods: Mapping[str, Sequence[str]], epochs: int, runs: Path, options: Sequence[str] = ()
 ) -> list[Job]:
-    """One timing a row and method; conventional epochs are timed beside those of the others."""
+    """One timing per row and method with a layer; conventional epochs are timed beside it."""
     return [
         _job(runs / row / f"{method}-timing", f"{method}-timing.json", row,
-             ("--method", "conventional", "--method", method, "--timing", str(epochs), *options))
+             ("--method", method, "--timing", str(epochs), *options))
         for row, chosen in methods.items()
         for method in chosen
-        if method != "conventional"
+        if not method.startswith("conventional")
     ]  # fmt: skip
 
 

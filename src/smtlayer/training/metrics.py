@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from smtlayer.solvers import Status
 from smtlayer.tasks import Batch, Model, Rows
@@ -39,6 +39,26 @@ def evaluate(model: Model, rows: Rows, theory: Theory, device: str) -> dict[str,
     if not joined.get("unanswered", torch.zeros(1)).any():
         joined.pop("unanswered", None)
     return {name: part.double().mean().item() for name, part in joined.items() if len(part)}
+
+
+@torch.no_grad()
+def teacher_agreement(pupil: nn.Module, rows: Rows, device: str) -> float:
+    """Share of recombined images that a taught network reads exactly as its teacher does.
+
+    This needs no label, so settings can be chosen by it on images that training may use.
+
+    Args:
+        pupil: From `Teaching.pupil`, after training.
+        rows: Images to recombine.
+        device: Where to compute.
+    """
+    pupil.eval()
+    here, shares = rows.to(torch.device(device)), []
+    with torch.random.fork_rng():
+        torch.manual_seed(0)  # the same recombinations for every run
+        for index in torch.arange(len(rows), device=device).split(_AT_ONCE):
+            shares.append(float(pupil(here.batch(index))[1]) * len(index))
+    return sum(shares) / len(rows)
 
 
 def _scores(model: Model, batch: Batch, theory: Theory) -> dict[str, Tensor]:

@@ -5,13 +5,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import torch
+from torch import nn
 
 from smtlayer.errors import ConfigError
 from smtlayer.tasks import Model, Rows, SplitName, Task
 from smtlayer.training.build import make_task
 from smtlayer.training.checkpoints import Checkpoint
 from smtlayer.training.config import MOST_SEED, RunConfig
-from smtlayer.training.metrics import evaluate
+from smtlayer.training.metrics import evaluate, teacher_agreement
 from smtlayer.training.records import RunRecord
 from smtlayer.training.trainer import Epoch, Event, Trainer
 
@@ -34,6 +35,7 @@ class _Attempt:
     epochs: list[Epoch]
     seed: int
     training_accuracy: float
+    pupil: nn.Module | None  # beside its teacher, where it had one
 
 
 def run(
@@ -65,6 +67,10 @@ def run(
     attempts = _train(task, config, folder, on_step)
     best = max(attempts, key=lambda attempt: attempt.training_accuracy)
     split, scores = score(task, config, best.model)
+    if best.pupil is not None:
+        images: SplitName = "validation" if split == "validation" else "train"
+        rows = task.rows(images, config.train.test_rows, _TEST_SEED)
+        scores["teacher_agreement"] = teacher_agreement(best.pupil, rows, config.device)
     record = RunRecord.of(
         config, task, split=split, layer="" if best.model.layer is None else str(best.model.layer),
         epochs=best.epochs, scores=scores, restarts=_told(attempts),
@@ -121,7 +127,7 @@ def _train(
         if config.restarts.most > 1:
             rows = task.rows("train", _JUDGED_ROWS, own.seed)
             accuracy = evaluate(model, rows, task.theory, config.device)["accuracy"]
-        attempts.append(_Attempt(model, trainer.epochs, own.seed, accuracy))
+        attempts.append(_Attempt(model, trainer.epochs, own.seed, accuracy, trainer.pupil))
         if accuracy >= config.restarts.enough:
             break
     return attempts

@@ -84,6 +84,7 @@ class Trainer:
     folder: str | Path | None = None
     on_step: OnStep = lambda event: None
     epochs: list[Epoch] = field(default_factory=list)
+    pupil: nn.Module | None = field(default=None, init=False)  # with `pretrain.kind = "teacher"`
 
     def run(self) -> Model:
         """The trained model; `epochs` then tells what happened."""
@@ -147,7 +148,8 @@ class Trainer:
         yield self._scouts(teacher, replace(options, epochs=1, lr=options.scout_lr))
         layer = self.config.layer.make(self.task.theory)
         yield _Phase("pretrain", Model(teacher, layer), options, _labelled, part="teacher")
-        yield _Phase("pretrain", self.task.pupil(network, teacher), options, _telling, part="pupil")
+        self.pupil = self.task.pupil(network, teacher)
+        yield _Phase("pretrain", self.pupil, options, _telling, part="pupil")
 
     def _unfit(self, kind: str, needed: str) -> ConfigError:
         return ConfigError(
@@ -171,6 +173,8 @@ class Trainer:
             stepper.load_state_dict(state["stepper"])  # type: ignore[arg-type]
             sums = _Sums(**state["sums"])  # type: ignore[arg-type]
             set_random_state(state["random"])  # type: ignore[arg-type]
+            if self.pupil is not None and phase.name == "train":
+                self.pupil.load_state_dict(state["pupil"])  # type: ignore[arg-type]
 
         def save() -> None:
             if checkpoint is not None:
@@ -179,6 +183,7 @@ class Trainer:
                     "stepper": stepper.state_dict(), "sums": vars(sums),
                     "random": random_state(self.config.device),
                     "epochs": [vars(epoch) for epoch in self.epochs],
+                    "pupil": None if self.pupil is None else self.pupil.state_dict(),
                 })  # fmt: skip
 
         module.train()
