@@ -56,7 +56,7 @@ def teacher_agreement(pupil: nn.Module, rows: Rows, device: str) -> float:
     here, shares = rows.to(torch.device(device)), []
     with torch.random.fork_rng():
         torch.manual_seed(0)  # the same recombinations for every run
-        for index in torch.arange(len(rows), device=device).split(_AT_ONCE):
+        for index in torch.split(torch.arange(len(rows), device=device), _AT_ONCE):
             shares.append(float(pupil(here.batch(index))[1]) * len(index))
     return sum(shares) / len(rows)
 
