@@ -5,6 +5,7 @@ from smtlayer.errors import SMTLayerError as SMTLayerError
 from smtlayer.errors import SolverCrashedError as SolverCrashedError
 from smtlayer.errors import SolverUnknownError as SolverUnknownError
 from smtlayer.errors import TheoryError as TheoryError
+from smtlayer.errors import TooLargeError as TooLargeError
 from smtlayer.errors import TooManyModelsError as TooManyModelsError
 from smtlayer.errors import UnsatisfiableTheoryError as UnsatisfiableTheoryError
 from smtlayer.nn import SMTLayer as SMTLayer

@@ -21,6 +21,10 @@ class NotFiniteError(SMTLayerError, ValueError):
     """A theory that does not come down to bits."""
 
 
+class TooLargeError(SMTLayerError, ValueError):
+    """A theory that takes more clauses, or more work to find them, than a backend allows."""
+
+
 class SolverUnknownError(SMTLayerError, RuntimeError):
     """A solver gave up on a row and the caller asked for an error rather than zeros."""
 

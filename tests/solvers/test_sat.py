@@ -11,7 +11,7 @@ import torch
 import z3
 from pysat.solvers import Minisat22
 
-from smtlayer import Z3, NotFiniteError, Sat, Status, Theory
+from smtlayer import Z3, NotFiniteError, Sat, Status, Theory, TooLargeError
 from smtlayer.solvers.cnf import to_cnf
 from smtlayer.tasks.visual_sudoku import sudoku_theory
 from smtlayer.testing.theories import addition, strings, xor
@@ -162,7 +162,7 @@ def test_small_boards_get_the_cores_of_z3(four):
 
 def test_options_compare_print_hash_pickle_and_copy():
     assert Sat(timeout_ms=5) == Sat(timeout_ms=5) != Sat(timeout_ms=6)
-    assert repr(Sat()) == "Sat(timeout_ms=10000, workers=0, remember=50000)"
+    assert repr(Sat()) == "Sat(timeout_ms=10000, workers=0, remember=50000, max_clauses=5000000)"
     assert len({Sat(), Sat(), Sat(workers=1), Sat(remember=0)}) == 3
     assert pickle.loads(pickle.dumps(Sat(7, 2, 3))) == Sat(7, 2, 3) == copy.deepcopy(Sat(7, 2, 3))
     with ThreadPoolExecutor(1) as pool:
@@ -192,6 +192,22 @@ def test_a_theory_that_does_not_come_down_to_bits_is_refused_with_what_to_do():
     )
     with pytest.raises(NotFiniteError, match=message):
         Sat().compile(strings())
+
+
+def test_a_theory_too_large_is_refused_with_the_numbers_and_the_option_to_raise():
+    x, y = z3.BitVecs("x y", 16)
+    theory = Theory(y == x * x, [x], [y])
+    message = (
+        r"^Sat: this theory is too large, it takes .*[\d,]+ clauses, more than max_clauses=100\. "
+        r"Raise max_clauses, or use Z3\(\) instead\.$"
+    )
+    with pytest.raises(TooLargeError, match=message):
+        Sat(max_clauses=100).compile(theory)
+    assert Sat(max_clauses=100_000).compile(theory).name == "Sat"
+    with pytest.raises(
+        ValueError, match=r"^Sat expects max_clauses as a whole number of 1"
+    ):
+        Sat(max_clauses=0)
 
 
 def test_answers_are_remembered_unless_told_otherwise():

@@ -1,13 +1,14 @@
 """A variable for each value: which terms get them, and what propagation then finds out alone."""
 
 import itertools
-import time
 
 import pytest
 import z3
 from pysat.solvers import Minisat22
 
+from smtlayer import TooLargeError
 from smtlayer.solvers import values
+from smtlayer.solvers.budget import Budget
 from smtlayer.solvers.clauses import join
 from smtlayer.solvers.cnf import to_cnf
 from smtlayer.solvers.values import Values, differing, value_clauses
@@ -166,7 +167,7 @@ def test_values_are_numbered_term_by_term_bits_before_values():
 def test_at_most_one_of_a_group_has_a_value_however_it_is_counted(at_once, monkeypatch):
     monkeypatch.setattr(values, "_PAIRS", at_once)
     _, numbered = made([(x, y, z, w)])
-    clauses = value_clauses(join([]), numbered, time.monotonic() + 60)
+    clauses = value_clauses(join([]), numbered, Budget())
     fives = [v[5] for v in numbered.values]
     with Minisat22(bootstrap_with=clauses) as solver:
         for count in range(5):
@@ -176,3 +177,11 @@ def test_at_most_one_of_a_group_has_a_value_however_it_is_counted(at_once, monke
 
 def test_without_groups_nothing_is_added():
     assert value_clauses(join([[1]]), Values.of([], "value"), 0.0) == []
+
+
+def test_values_that_take_too_many_clauses_are_too_large():
+    _, numbered = made([(x, y, z), (y, z, w)])
+    with pytest.raises(
+        TooLargeError, match=r"^it takes at least \d+ clauses, more than max_clauses="
+    ):
+        value_clauses(join([]), numbered, Budget(30))

@@ -16,7 +16,7 @@ import torch
 import z3
 from torch import Tensor
 
-from smtlayer.errors import NotFiniteError
+from smtlayer.errors import NotFiniteError, TooLargeError
 from smtlayer.solvers import Z3, Sat, Solution, Solver, Status
 from smtlayer.solvers.limits import milliseconds
 from smtlayer.theory import Theory, one_hot
@@ -87,7 +87,7 @@ class RunnersUp:
             theory = _with_other_outputs(self._solver.theory)
             try:
                 solver = Sat(limit_ms).compile(theory)
-            except NotFiniteError:
+            except (NotFiniteError, TooLargeError):
                 solver = Z3(limit_ms).compile(theory)
             self._apart = limit_ms, solver
         return self._apart[1]

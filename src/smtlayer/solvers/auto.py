@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from smtlayer.errors import NotFiniteError
+from smtlayer.errors import NotFiniteError, TooLargeError
 from smtlayer.solvers.base import Backend, Solver
 from smtlayer.solvers.cnf import to_cnf
 from smtlayer.solvers.limits import check_count, check_limits
@@ -71,7 +71,7 @@ class Auto:
             )
         try:
             to_cnf(theory)
-        except NotFiniteError as error:
+        except (NotFiniteError, TooLargeError) as error:
             return Choice(
                 Z3(self.timeout_ms, workers=self.workers), f"{_too_many(models)}, and {error}"
             )

@@ -7,7 +7,6 @@ is refused with its reason.
 """
 
 import copy
-import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -17,10 +16,10 @@ from numpy.typing import NDArray
 
 from smtlayer.errors import NotFiniteError
 from smtlayer.solvers import store
+from smtlayer.solvers.budget import MAX_CLAUSES, Budget
 from smtlayer.solvers.clauses import NUMBERS, Cnf, join
 from smtlayer.solvers.equivalence import merge
 from smtlayer.solvers.integers import bounded_integers
-from smtlayer.solvers.limits import milliseconds
 from smtlayer.solvers.values import Values, differing, value_clauses
 from smtlayer.theory import Theory
 from smtlayer.theory.symbols import unheard_of
@@ -38,62 +37,74 @@ _BLAST = (
 
 
 _REMEMBERED = 16
-_memory: dict[tuple[str, str], Cnf] = {}  # choosing a backend and compiling it translate once
+# Choosing a backend and compiling it translate once. With each translation what it took.
+_memory: dict[tuple[str, str], tuple[Cnf, int]] = {}
 
 
-def to_cnf(theory: Theory, timeout_s: float = 10.0, *, values: bool = True) -> Cnf:
+def to_cnf(theory: Theory, *, values: bool = True, max_clauses: int = MAX_CLAUSES) -> Cnf:
     """The theory as clauses, from the store if it was translated before.
+
+    The outcome depends on the arguments alone: no clock is read, and what is stored is no way
+    around `max_clauses`.
 
     Args:
         theory: Any theory.
-        timeout_s: When to give up.
         values: Whether symbols that must differ get a variable for each value, or only their bits.
+        max_clauses: How many clauses there may be. It limits the work of finding them as well.
 
     Raises:
-        NotFiniteError: If part of it does not come down to bits, or not in time; the message says
-            which.
+        NotFiniteError: If part of it does not come down to bits; the message says which.
+        TooLargeError: If that takes more clauses, or more work; the message has the numbers.
     """
-    kind = "clauses" if values else "clauses_of_bits"
-    key = (kind, theory.digest)
-    if key not in _memory:
-        kept = store.load(*key)
-        if kept is None:
-            cnf = _translate(theory, timeout_s, values)
-            store.save(*key, **_arrays(cnf))
-        else:
-            cnf = Cnf(kept["numbers"], tuple(kept["columns"].tolist()), int(kept["n_variables"]))
-        while len(_memory) >= _REMEMBERED:
-            del _memory[next(iter(_memory))]
-        _memory[key] = cnf
-    return _memory[key]
+    key = ("clauses" if values else "clauses_of_bits", theory.digest)
+    known = _memory.get(key) or _stored(key)
+    if known is None or known[1] > max_clauses:  # then the translation says what runs out
+        budget = Budget(max_clauses)
+        cnf = _translate(theory, values, budget)
+        known = cnf, budget.spent
+        store.save(*key, **_arrays(*known))
+    _memory.pop(key, None)
+    while len(_memory) >= _REMEMBERED:
+        del _memory[next(iter(_memory))]
+    _memory[key] = known
+    return known[0]
 
 
-def _arrays(cnf: Cnf) -> dict[str, NDArray[Any]]:
+def _arrays(cnf: Cnf, spent: int) -> dict[str, NDArray[Any]]:
     columns = np.array(cnf.columns, dtype=NUMBERS)
-    return {"numbers": cnf.numbers, "columns": columns, "n_variables": np.array(cnf.n_variables)}
+    sizes = np.array([cnf.n_variables, spent])
+    return {"numbers": cnf.numbers, "columns": columns, "sizes": sizes}
 
 
-def _translate(theory: Theory, timeout_s: float, values: bool) -> Cnf:
-    deadline = time.monotonic() + timeout_s
+def _stored(key: tuple[str, str]) -> tuple[Cnf, int] | None:
+    kept = store.load(*key)
+    if kept is None:
+        return None
+    n_variables, spent = kept["sizes"].tolist()
+    return Cnf(kept["numbers"], tuple(kept["columns"].tolist()), n_variables), spent
+
+
+def _translate(theory: Theory, values: bool, budget: Budget) -> Cnf:
     own = copy.deepcopy(theory)
     context = own.inputs[0].ctx
     columns = (*own.inputs, *own.outputs)
     prefix = unheard_of(own.formulas, "column")  # so that ours are found by name safely
     literals = [z3.FreshBool(prefix, ctx=context) for _ in columns]
     formulas = [*own.formulas, *(x == c for x, c in zip(literals, columns, strict=True))]
-    plain = list(_apply(_PLAIN, bounded_integers(formulas, deadline), context, deadline))
+    plain = list(_apply(_PLAIN, bounded_integers(formulas, budget), context))
     groups, rest = differing(plain) if values else ([], plain)
     named = Values.of(groups, prefix)
-    goal = _apply(_BLAST, [*rest, *named.equations], context, deadline)
+    goal = _apply(_BLAST, [*rest, *named.equations], context)
     names = [x.decl().name() for x in (*literals, *named.literals)]
     numbers, variable = _export(goal, names, context)
     found = [variable[name] for name in names]
     of_values = named.numbered(found[len(literals) :])
-    numbers = np.concatenate([numbers, join(value_clauses(numbers, of_values, deadline))])
+    numbers = np.concatenate([numbers, join(value_clauses(numbers, of_values, budget))])
+    budget.clauses(int((numbers == 0).sum()))
     return Cnf(*merge(numbers, found[: len(literals)]))
 
 
-def _apply(steps: Sequence[Any], formulas: Sequence[Any], context: Any, deadline: float) -> Any:
+def _apply(steps: Sequence[Any], formulas: Sequence[Any], context: Any) -> Any:
     """What z3's tactics make of some formulas, as a goal."""
     goal = z3.Goal(ctx=context)
     goal.add(*formulas)
@@ -103,15 +114,10 @@ def _apply(steps: Sequence[Any], formulas: Sequence[Any], context: Any, deadline
         else z3.With(z3.Tactic(step[0], ctx=context), **step[1])
         for step in steps
     ]
-    left_ms = max(1, milliseconds(deadline - time.monotonic()))
     try:
-        (result,) = z3.TryFor(z3.Then(*tactics, ctx=context), left_ms, ctx=context)(goal)
+        (result,) = z3.Then(*tactics, ctx=context)(goal)
     except z3.Z3Exception as error:
-        late = "canceled" in str(error)
-        reason = " in time" if late else f": {error}"
-        raise NotFiniteError(f"z3 cannot bring it down to bits{reason}") from error
-    if time.monotonic() > deadline:
-        raise NotFiniteError("z3 cannot bring it down to bits in time")
+        raise NotFiniteError(f"z3 cannot bring it down to bits: {error}") from error
     return result
 
 

@@ -13,7 +13,7 @@ from typing import final
 
 import z3
 
-from smtlayer.errors import NotFiniteError, SolverCrashedError
+from smtlayer.errors import NotFiniteError, SolverCrashedError, TooLargeError
 from smtlayer.solvers.base import Signs
 from smtlayer.solvers.cnf import to_cnf
 from smtlayer.solvers.limits import milliseconds
@@ -147,8 +147,8 @@ def _marked(theory: Theory) -> Theory:
 def _open(marked: Theory, by_bits: bool, timeout_s: float) -> tuple[Oracle, Sequence[int]]:
     """Who answers, with the literals of the marked theory's columns."""
     try:
-        cnf = to_cnf(marked, timeout_s) if by_bits else None
-    except NotFiniteError:  # z3 takes what does not come down to bits
+        cnf = to_cnf(marked) if by_bits else None
+    except (NotFiniteError, TooLargeError):  # z3 takes what Sat does not
         cnf = None
     if cnf is not None:
         return SatRow(cnf, marked.n_inputs, milliseconds(timeout_s)), cnf.columns

@@ -12,6 +12,7 @@ from typing import Any
 import z3
 
 from smtlayer.errors import NotFiniteError
+from smtlayer.solvers.budget import Budget
 from smtlayer.solvers.intervals import (
     MEANING,
     ContradictionError,
@@ -37,17 +38,18 @@ _COMPARISONS = {
 }
 
 
-def bounded_integers(formulas: Sequence[Any], deadline: float = math.inf) -> list[Any]:
+def bounded_integers(formulas: Sequence[Any], budget: Budget | None = None) -> list[Any]:
     """Formulas over bit-vectors with the same models, seen over all symbols that are no integers.
 
     Args:
         formulas: z3 formulas of one context that hold together. Those without integers come back
             as they are.
-        deadline: When to stop proving bounds, by `time.monotonic()`.
+        budget: How much work proving bounds may take.
 
     Raises:
         NotFiniteError: If an integer has no provable bounds or is used in a way that has no bits;
             the message says which.
+        TooLargeError: If the budget runs out.
 
     Examples:
         >>> x, a = z3.Int("x"), z3.Bool("a")
@@ -60,7 +62,7 @@ def bounded_integers(formulas: Sequence[Any], deadline: float = math.inf) -> lis
     if not any(node.numeric for node in nodes):
         return list(formulas)
     try:
-        box = prove_bounds(nodes, roots, deadline)
+        box = prove_bounds(nodes, roots, budget)
     except ContradictionError:
         return [z3.BoolVal(False, formulas[0].ctx)]
     for i, interval in box.items():

@@ -7,7 +7,6 @@ step may leave an interval wider than it need be, never narrower: what cannot be
 
 import heapq
 import math
-import time
 from collections import ChainMap, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from typing import Any
 import z3
 
 from smtlayer.errors import NotFiniteError
+from smtlayer.solvers.budget import Budget
 from smtlayer.theory.values import text_of
 
 _FAR = 2**80  # ends beyond are infinite, so that sums of ends never outgrow a float
@@ -127,21 +127,22 @@ class ContradictionError(Exception):
 
 
 def prove_bounds(
-    nodes: list[Node], roots: list[int], deadline: float = math.inf
+    nodes: list[Node], roots: list[int], budget: Budget | None = None
 ) -> dict[int, Interval]:
-    """Bounds of each integer symbol by its position; infinite where none are found in time.
+    """Bounds of each integer symbol by its position; infinite where none can be proved.
 
     Raises:
         ContradictionError: If the formulas leave some integer without a value.
+        TooLargeError: If it takes more steps than the budget has.
     """
-    return _Bounds(nodes, roots).prove(deadline)
+    return _Bounds(nodes, roots, budget or Budget()).prove()
 
 
 class _Bounds:
     """Proves bounds of integer symbols, round by round."""
 
-    def __init__(self, nodes: list[Node], roots: list[int]) -> None:
-        self._nodes = nodes
+    def __init__(self, nodes: list[Node], roots: list[int], budget: Budget) -> None:
+        self._nodes, self._budget = nodes, budget
         self._facts = [(root, True) for root in roots]
         self._box: ChainMap[int, Interval] = ChainMap(
             {i: _ANY for i, node in enumerate(nodes) if node.is_symbol}
@@ -149,16 +150,20 @@ class _Bounds:
         self._ranges: list[Interval] = []  # of all terms, as known when the round began
         self._forms: dict[int, tuple[list[tuple[int, int]], int]] = {}
 
-    def prove(self, deadline: float) -> dict[int, Interval]:
+    def prove(self) -> dict[int, Interval]:
         for round_ in count(1):
             before = dict(self._box)
+            self._count(len(self._nodes))
             self._ranges = term_intervals(self._nodes, before)
             self._assume(self._facts, self._box, _DEPTH)
             self._facts.reverse()  # a chain of definitions may stand in either order
             slow = round_ >= _ROUNDS and _open_ends(before) == _open_ends(self._box)
-            if slow or before == self._box or time.monotonic() > deadline:
+            if slow or before == self._box:
                 break
         return dict(self._box)
+
+    def _count(self, steps: int) -> None:
+        self._budget.steps(steps, "proving the bounds of its integers")
 
     def _assume(
         self, facts: Iterable[tuple[int, bool]], box: ChainMap[int, Interval], depth: int
@@ -170,6 +175,7 @@ class _Bounds:
             if fact in seen:
                 continue
             seen.add(fact)
+            self._count(1)
             node, holds = self._nodes[fact[0]], fact[1]
             if node.kind in (z3.Z3_OP_TRUE, z3.Z3_OP_FALSE):
                 if holds != (node.kind == z3.Z3_OP_TRUE):
@@ -208,6 +214,7 @@ class _Bounds:
         if i not in self._forms:
             self._forms[i] = self._linear_form(*self._nodes[i].args)
         terms, constant = self._forms[i]
+        self._count(len(terms))
         for sign, slack in MEANING[self._nodes[i].kind][0 if holds else 1]:
             self._at_least([(sign * c, j) for c, j in terms], sign * constant - slack, box)
 

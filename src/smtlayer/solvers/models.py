@@ -13,7 +13,7 @@ import z3
 from pysat.solvers import Minisat22
 from torch import Tensor
 
-from smtlayer.errors import NotFiniteError
+from smtlayer.errors import NotFiniteError, TooLargeError
 from smtlayer.solvers import store
 from smtlayer.solvers.clauses import Cnf
 from smtlayer.solvers.cnf import to_cnf
@@ -97,8 +97,8 @@ class _GaveUpError(Exception):
 def _list(theory: Theory, max_models: int, timeout_s: float, foresee: bool) -> Models:
     start = time.monotonic()
     try:
-        source = _by_clauses(to_cnf(theory, timeout_s), start + timeout_s)
-    except NotFiniteError:
+        source = _by_clauses(to_cnf(theory), start + timeout_s)
+    except (NotFiniteError, TooLargeError):
         source = _by_z3(theory, start + timeout_s)
     found: list[list[int]] = []
     reason = ""

@@ -7,14 +7,15 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, final
 
-from smtlayer.errors import NotFiniteError
+from smtlayer.errors import NotFiniteError, TooLargeError
 from smtlayer.solvers.base import Row, Signs, Solver
 from smtlayer.solvers.blame import blamed_columns
+from smtlayer.solvers.budget import MAX_CLAUSES
 from smtlayer.solvers.clashes import refusing
 from smtlayer.solvers.clauses import Cnf, facts, open_solver
 from smtlayer.solvers.cnf import to_cnf
 from smtlayer.solvers.completions import Completing
-from smtlayer.solvers.limits import check_limits
+from smtlayer.solvers.limits import check_count, check_limits
 from smtlayer.solvers.memory import check_size, remembering
 from smtlayer.solvers.questions import check_theory_given
 from smtlayer.solvers.repair import Answer, cheapest_repair, exact_integers, signed
@@ -44,6 +45,8 @@ class Sat:
             function that makes one. See `Rowwise`.
         remember: Answers kept in memory, by row; and lists of models for wanted outputs that leave
             the inputs little freedom.
+        max_clauses: How many clauses the theory may become. `compile` refuses a larger one, or one
+            whose translation takes too much work in proportion, on any machine alike.
 
     Examples:
         >>> import torch, z3
@@ -57,11 +60,13 @@ class Sat:
     timeout_ms: int = 10_000
     workers: Workers = 0
     remember: int = 50_000
+    max_clauses: int = MAX_CLAUSES
 
     def __post_init__(self) -> None:
         check_limits(self, "timeout_ms")
         check_workers("Sat", self.workers)
         check_size("Sat", self.remember)
+        check_count("Sat", "max_clauses", self.max_clauses)
 
     def __getstate__(self) -> dict[str, Any]:
         return picklable_state(self)
@@ -74,14 +79,19 @@ class Sat:
 
         Raises:
             NotFiniteError: If the theory does not come down to bits.
+            TooLargeError: If it takes more than `max_clauses`.
         """
         check_theory_given("Sat", theory)
         try:
-            cnf = to_cnf(theory)
+            cnf = to_cnf(theory, max_clauses=self.max_clauses)
         except NotFiniteError as error:
             raise NotFiniteError(
                 f"Sat takes theories that come down to bits, and this one does not: {error}. "
                 f"Use Z3() or Auto() instead."
+            ) from error
+        except TooLargeError as error:
+            raise TooLargeError(
+                f"Sat: this theory is too large, {error}. Raise max_clauses, or use Z3() instead."
             ) from error
         rows = Rowwise(
             theory,

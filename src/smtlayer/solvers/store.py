@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 import smtlayer
 
-_FORMAT = 2  # to be raised when a bundle of the same name comes to hold something else
+_FORMAT = 3  # to be raised when a bundle of the same name comes to hold something else
 _MOST_BYTES = 512 << 20
 _PREFIX, _CHECKSUM = "array_", "sha256"
 _WORD = re.compile("[A-Za-z0-9_]+")

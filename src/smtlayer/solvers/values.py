@@ -11,7 +11,6 @@ For terms x of one group, values k, and v[x, k] for x == k:
     at most one v[x, k] for each k;  some v[x, k] for each k if there are as many values as terms.
 """
 
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -21,7 +20,7 @@ import z3
 from pysat.card import CardEnc, EncType
 from pysat.solvers import Minisat22
 
-from smtlayer.errors import NotFiniteError
+from smtlayer.solvers.budget import Budget
 from smtlayer.solvers.clauses import split
 
 _WIDTH = 6  # bits of a term that gets a variable for each value
@@ -139,8 +138,8 @@ class Values:
         return Values(self.groups, tuple(bits), tuple(values), ())
 
 
-def value_clauses(clauses: Any, values: Values, deadline: float) -> list[list[int]]:
-    """What is to be added to the clauses for these values; see above."""
+def value_clauses(clauses: Any, values: Values, budget: Budget) -> list[list[int]]:
+    """What is to be added to the clauses for these values, within the budget; see above."""
     if not values.groups:
         return []
     known = split(clauses)
@@ -155,8 +154,7 @@ def value_clauses(clauses: Any, values: Values, deadline: float) -> list[list[in
     possible = _possible(known + added, values)
     added += [[-v] for term in values.values for v in term if v not in possible]
     for group in values.groups:
-        if time.monotonic() > deadline:
-            raise NotFiniteError("its values cannot be told apart in time")
+        budget.clauses(len(known) + len(added), "at least ")
         columns = [
             [v for v in column if v in possible]
             for column in zip(*(values.values[i] for i in group), strict=True)
