@@ -185,9 +185,7 @@ def multiplier(bits):
 def test_a_multiplier_comes_down_to_bits_or_is_too_large():
     found = to_cnf(multiplier(64))
     assert (len(found.columns), found.n_variables > 5_000) == (192, True)
-    with pytest.raises(
-        TooLargeError, match=r"^it takes .*clauses, more than max_clauses=1,0"
-    ):
+    with pytest.raises(TooLargeError, match=r"^it takes .*clauses, more than max_clauses=1,0"):
         to_cnf(multiplier(64), max_clauses=1_000)
 
 
@@ -267,11 +265,11 @@ def test_a_chain_of_integers_takes_steps_that_are_counted():
     draw.shuffle(rules)
     bounds = [chain[0] >= 0, chain[0] <= 1]
     theory = Theory([*bounds, *rules, z3.Bool("y") == (chain[-1] > 0)], [b], [z3.Bool("y")])
-    assert to_cnf(theory).n_variables >= n
+    assert len(to_cnf(theory).columns) == 2
     message = (
         r"^proving the bounds of its integers took [\d,]+ steps, more than 10 for each clause "
     )
-    with pytest.raises(TooLargeError, match=message + r"clause of max_clauses=1,000$"):
+    with pytest.raises(TooLargeError, match=message + r"of max_clauses=1,000$"):
         to_cnf(theory, max_clauses=1_000)
 
 

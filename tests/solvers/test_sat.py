@@ -204,9 +204,7 @@ def test_a_theory_too_large_is_refused_with_the_numbers_and_the_option_to_raise(
     with pytest.raises(TooLargeError, match=message):
         Sat(max_clauses=100).compile(theory)
     assert Sat(max_clauses=100_000).compile(theory).name == "Sat"
-    with pytest.raises(
-        ValueError, match=r"^Sat expects max_clauses as a whole number of 1"
-    ):
+    with pytest.raises(ValueError, match=r"^Sat expects max_clauses as a whole number of 1"):
         Sat(max_clauses=0)
 
 
