@@ -30,7 +30,7 @@ bench: $(STAMP)
 	$(BIN)/smtlayer bench
 
 docs: $(STAMP)  # into site/
-	$(BIN)/mkdocs build --strict
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 docs-serve: $(STAMP)
 	$(BIN)/mkdocs serve

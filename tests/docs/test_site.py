@@ -1,6 +1,14 @@
-"""The site is built strictly and offline; its links resolve, and nothing is fetched to show it."""
+"""The site is built strictly and offline; its links resolve, and nothing is fetched to show it.
 
+A site that `make docs` has just built strictly can be named by the variable `SMTLAYER_SITE`; it is
+then not built again here.
+"""
+
+import doctest
+import html
+import inspect
 import os
+import pkgutil
 import re
 import runpy
 import subprocess
@@ -18,7 +26,8 @@ ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 HOOKS = {path.stem: runpy.run_path(str(path)) for path in (DOCS / "hooks").glob("*.py")}
 NOWHERE = {"http_proxy": "http://127.0.0.1:9", "https_proxy": "http://127.0.0.1:9"}
-REPOSITORY = "https://example.org/us/smtlayer"
+READY = os.environ.get("SMTLAYER_SITE")
+REPOSITORY = (os.environ.get("REPO_URL") if READY else "") or "https://example.org/us/smtlayer"
 
 
 class Page(HTMLParser):
@@ -41,21 +50,40 @@ class Page(HTMLParser):
             self.loads.add(loaded)
 
 
-@pytest.fixture(scope="session")
-def site(tmp_path_factory) -> Path:
-    folder = tmp_path_factory.mktemp("site")
+def build(project: Path, folder: Path) -> tuple[int, str]:
+    """Builds a site, without `--quiet`, which would mute the warnings that `--strict` counts."""
     done = subprocess.run(
-        [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", folder],
-        cwd=ROOT,
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", folder],
+        cwd=project,
         env={**os.environ, **NOWHERE, "REPO_URL": REPOSITORY, "NO_MKDOCS_2_WARNING": "1"},
         capture_output=True,
         text=True,
         check=False,
         timeout=300,
     )
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "WARNING" not in done.stderr
+    return done.returncode, done.stdout + done.stderr
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory) -> Path:
+    if READY:
+        return Path(READY)
+    folder = tmp_path_factory.mktemp("site")
+    code, told = build(ROOT, folder)
+    assert code == 0, told
+    assert "WARNING" not in told, told
     return folder
+
+
+@pytest.fixture
+def small_project(tmp_path) -> Path:
+    """A site of one page with the settings of ours."""
+    hooks = "".join(f"\n  - {DOCS / 'hooks' / name}.py" for name in ("generated", "links"))
+    (tmp_path / "mkdocs.yml").write_text(
+        f"INHERIT: {ROOT / 'mkdocs.yml'}\nnav: [index.md]\nextra_css: []\nhooks:{hooks}\n"
+    )
+    (tmp_path / "docs").mkdir()
+    return tmp_path
 
 
 @cache
@@ -84,6 +112,39 @@ def test_every_link_inside_the_site_leads_somewhere(site):
                 assert unquote(parts.fragment) in places, f"{path.relative_to(site)}: {link}"
             checked += 1
     assert checked > 1000
+
+
+MISTAKES = {
+    "[page](missing.md)": "link 'missing.md'",
+    "[heading](#no-such-heading)": "no such anchor on this page",
+    "![picture](missing.png)": "link 'missing.png'",
+    "[page](/absolute.md)": "absolute link '/absolute.md'",
+    "[name][smtlayer.Nonsense]": "'smtlayer.Nonsense'",
+}
+
+
+def test_a_page_without_mistakes_is_built(small_project):
+    (small_project / "docs" / "index.md").write_text("# Page\n\n[heading](#page)\n")
+    code, told = build(small_project, small_project / "site")
+    assert code == 0, told
+    assert "WARNING" not in told
+
+
+def test_a_broken_link_stops_the_build(small_project):
+    page = "# Page\n\n" + "\n\n".join(MISTAKES)
+    (small_project / "docs" / "index.md").write_text(page)
+    code, told = build(small_project, small_project / "site")
+    assert code != 0
+    assert f"Aborted with {len(MISTAKES)} warnings in strict mode" in told
+    for words in MISTAKES.values():
+        assert words in told
+
+
+def test_a_page_about_a_name_that_is_gone_stops_the_build(small_project):
+    (small_project / "docs" / "index.md").write_text("# Page\n\n::: smtlayer.Nonsense\n")
+    code, told = build(small_project, small_project / "site")
+    assert code != 0
+    assert "smtlayer.Nonsense" in told
 
 
 def test_nothing_is_fetched_from_elsewhere_to_show_a_page(site):
@@ -116,6 +177,29 @@ def test_everything_public_has_its_place_in_the_api_pages(site):
     public = {name for name in vars(smtlayer.api) if not name.startswith("_")}
     assert {"SMTLayer", "Theory"} <= public
     assert not public - last
+
+
+def test_every_doctest_example_on_the_api_pages_is_shown_as_code(site):
+    checked = 0
+    for path in (site / "api").rglob("*.html"):
+        text = path.read_text(encoding="utf-8")
+        blocks = "".join(re.findall(r"<pre.*?</pre>", text, re.DOTALL))
+        assert text.count("&gt;&gt;&gt;") == blocks.count("&gt;&gt;&gt;"), path.relative_to(site)
+        shown = html.unescape(re.sub(r"<[^>]*>", "", blocks))
+        for place in sorted(p for p in read(path).places if p.startswith("smtlayer.")):
+            for example in doctest.DocTestParser().get_examples(docstring(place)):
+                line = example.source.splitlines()[0]
+                assert f">>> {line}" in shown, f"{place}: {line}"
+                checked += 1
+    assert checked >= 70
+
+
+def docstring(place: str) -> str:
+    """That of a name on an API page; a field without a default has none."""
+    try:
+        return inspect.getdoc(pkgutil.resolve_name(place)) or ""
+    except AttributeError:
+        return ""
 
 
 def test_every_command_has_its_help_on_the_page(site):
