@@ -10,8 +10,8 @@ import smtlayer
 SOURCE = Path(smtlayer.__file__).parent
 # Each package may import those before it, and itself.
 PATH = [
-    "errors", "plain", "theory", "solvers", "nn", "tasks", "training", "bench", "reports",
-    "playground", "cli",
+    "errors", "plain", "interrupts", "forks", "theory", "solvers", "nn", "tasks", "training",
+    "bench", "reports", "playground", "cli",
 ]  # fmt: skip
 # `Theory.check` asks solvers about a theory, inside the method; see the comment there.
 EXCEPTIONS = {("theory/theory.py", "solvers")}

@@ -10,6 +10,7 @@ from concurrent.futures import Executor, Future
 from typing import final
 
 from smtlayer.errors import SolverCrashedError
+from smtlayer.interrupts import interruptible
 from smtlayer.solvers.pace import Pace
 from smtlayer.solvers.recipe import Recipe, Shelf
 from smtlayer.solvers.rows import Answers, Questions, answer_rows
@@ -29,6 +30,7 @@ class _Memory(threading.local):
 _memory = _Memory()
 
 
+@interruptible
 def answer_chunk(recipe: Recipe, questions: Questions) -> Answers:
     """What the executor's workers run: they open the row solver once and keep it."""
     opened = _memory.shelf.find(recipe.key) or _memory.shelf.open(recipe)
@@ -62,6 +64,7 @@ class Executed:
         self._made: list[Executor] = []  # at most one
         weakref.finalize(self, _shut_down, self._owner, self._made)
 
+    @interruptible
     def answer(self, questions: Questions) -> Answers:
         """Has a batch answered; rows that the executor fails on, or is too late with, are UNKNOWN.
 

@@ -4,6 +4,7 @@ import os
 import threading
 from typing import final
 
+from smtlayer.interrupts import interruptible
 from smtlayer.solvers.recipe import Opened, OpenRow
 from smtlayer.solvers.rows import Answers, Questions, answer_rows
 from smtlayer.theory import Theory
@@ -22,6 +23,7 @@ class InProcess:
         self._lock = threading.Lock()  # a forked process may have got it locked
         self._process = os.getpid()
 
+    @interruptible
     def answer(self, questions: Questions) -> Answers:
         """Asks about one row after another."""
         if self._process != os.getpid():

@@ -3,6 +3,7 @@
 import os
 from typing import final
 
+from smtlayer.interrupts import interruptible
 from smtlayer.solvers.inprocess import InProcess
 from smtlayer.solvers.pace import Pace
 from smtlayer.solvers.pool import Job, Pool, pool_of
@@ -28,6 +29,7 @@ class Pooled:
             self._pool = pool_of(self._workers)
         return self._pool
 
+    @interruptible
     def answer(self, questions: Questions) -> Answers:
         """Has a batch answered; rows that cost workers their life twice are UNKNOWN."""
         if self.pace.stays_here(questions.kind, len(questions), self._workers):

@@ -1,14 +1,18 @@
 """This file asks z3, with one incremental solver and assumptions."""
 
 import copy
+import threading
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, final
+from weakref import WeakKeyDictionary
 
 import z3
 
 from smtlayer.errors import SolverCrashedError
+from smtlayer.forks import pause, uses_z3
+from smtlayer.interrupts import interruptible, stoppable
 from smtlayer.solvers.base import Row, Signs, Solver
 from smtlayer.solvers.blame import blamed_columns
 from smtlayer.solvers.limits import check_count, check_limits, milliseconds
@@ -29,6 +33,7 @@ from smtlayer.theory import Theory
 from smtlayer.theory.symbols import unheard_of
 
 _CLOCK_S = 0.02  # how early a clock may think a time limit was reached
+_handling: "WeakKeyDictionary[Any, bool]" = WeakKeyDictionary()  # solvers: whether of Ctrl-C
 
 
 @dataclass(frozen=True)
@@ -68,6 +73,7 @@ class Z3:
     def __deepcopy__(self, memo: dict[int, Any]) -> "Z3":
         return self  # frozen; and a running executor cannot be copied
 
+    @interruptible
     def compile(self, theory: Theory) -> Solver:
         """A solver that asks z3 about one row at a time."""
         check_theory_given("Z3", theory)
@@ -90,6 +96,7 @@ class Z3:
 class Z3Row:
     """One theory in one incremental z3 solver; see `RowSolver` and `Oracle`."""
 
+    @uses_z3
     def __init__(self, theory: Theory, options: Z3) -> None:
         own = copy.deepcopy(theory)  # in a context of its own, so that threads cannot meet in it
         self._solver = z3.SimpleSolver(ctx=own.inputs[0].ctx)
@@ -109,12 +116,14 @@ class Z3Row:
         """A literal for each input, then for each output."""
         return [*self._inputs, *self._outputs]
 
+    @uses_z3
     def solve(self, inputs: Signs) -> Row:
         """A model that agrees with every observed input."""
         self._start()
         status = self.check(signed(self._inputs, inputs)).status
         return self._row(Repair(status, self.model() if status is Status.SAT else None))
 
+    @uses_z3
     def maximize(self, inputs: Signs, weights: Sequence[float], outputs: Signs) -> Row:
         """A model with the wanted outputs that overrules inputs of the least total weight."""
         self._start()
@@ -131,6 +140,7 @@ class Z3Row:
                     del self._number[self._terms.pop(literal).get_id()]
             self.top = before
 
+    @uses_z3
     def core(
         self, inputs: Signs, weights: Sequence[float], outputs: Signs
     ) -> tuple[Status, Sequence[int]]:
@@ -189,18 +199,44 @@ class Z3Row:
         return row_of(self, repair, self._inputs, self._outputs)
 
 
+@interruptible
+@uses_z3
 def ask(solver: Any, timeout_ms: int, *assumptions: Any) -> Any:
-    """z3's answer within a time limit; Ctrl-C, which z3 catches while it works, is raised."""
-    start = time.monotonic()
-    solver.set("timeout", timeout_ms)
-    answer = solver.check(*assumptions)
-    if answer == z3.unknown:
-        reason = solver.reason_unknown()
-        early = time.monotonic() - start < timeout_ms / 1000 - _CLOCK_S
-        # a SimpleSolver says "canceled" of Ctrl-C and of the time limit alike
-        if "keyboard" in reason or ("cancel" in reason and early):
-            raise KeyboardInterrupt
-    return answer
+    """z3's answer within a time limit; all questions to z3 go through this function.
+
+    Ctrl-C stops z3 and raises what its handler raises. A fork in another thread stops z3 too; the
+    question is then asked again.
+    """
+    deadline = time.monotonic() + timeout_ms / 1000
+    foreign = _leave_ctrl_c_to_python(solver)
+    while True:
+        pause()
+        solver.set("timeout", timeout_ms)
+        answer, stopped = stoppable(solver.interrupt, lambda: solver.check(*assumptions))
+        left_ms = milliseconds(deadline - time.monotonic())
+        if answer in (z3.sat, z3.unsat) or left_ms <= 0:
+            return answer or z3.unknown
+        if not stopped:
+            # z3 says "canceled" of Ctrl-C and of the time limit alike
+            early = time.monotonic() < deadline - _CLOCK_S
+            if foreign and early and "cancel" in solver.reason_unknown():
+                raise KeyboardInterrupt
+            return answer
+        timeout_ms = left_ms
+
+
+def _leave_ctrl_c_to_python(solver: Any) -> bool:
+    """Keeps z3 from handling SIGINT, since it loses presses; not in threads foreign to Python.
+
+    Returns:
+        Whether the thread is foreign. The backward pass of a GPU runs in one, while the main thread
+        waits inside PyTorch, where Python cannot handle signals.
+    """
+    foreign = isinstance(threading.current_thread(), threading._DummyThread)
+    if _handling.get(solver) is not foreign:
+        solver.set("ctrl_c", foreign)
+        _handling[solver] = foreign
+    return foreign
 
 
 def status_of(answer: Any) -> Status:

@@ -1,0 +1,262 @@
+"""Ctrl-C while the library works: a press stops the z3 call in progress and is never lost.
+
+Python runs a signal's handler in the main thread, between two of its own instructions. That leaves
+two gaps: while z3 works no handler runs, and what a handler raises inside a `__del__` (z3's terms
+have one) is printed and dropped. `interruptible` closes both for the time of a call. A thread that
+the signal wakes stops z3, so that the handler can run; and what the handler raised is raised again
+if it did not arrive. The handler is the user's own: whether a press raises anything is up to it.
+"""
+
+import contextlib
+import os
+import select
+import signal
+import socket
+import sys
+import threading
+import time
+from collections.abc import Callable
+from functools import wraps
+from types import FrameType
+from typing import Any, ParamSpec, TypeVar, final
+
+import z3
+
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
+_AGAIN_S = 0.01  # z3 ignores an interrupt that comes before it has begun
+
+
+@final
+class Call:
+    """A z3 call in progress, which other threads may stop."""
+
+    def __init__(self, interrupt: Callable[[], None]) -> None:
+        self.interrupt = interrupt
+        self.stopped = False
+
+    def stop(self) -> None:
+        """Makes z3 give up soon."""
+        self.stopped = True
+        self.interrupt()
+
+
+CALLS: dict[int, Call] = {}  # by thread
+
+
+def stoppable(interrupt: Callable[[], None], ask: Callable[[], _T]) -> tuple[_T | None, bool]:
+    """What a z3 call returns, and whether a press or a fork stopped it.
+
+    Args:
+        interrupt: Makes z3 give up the call, from any thread.
+        ask: The call.
+
+    Raises:
+        BaseException: What the handler of a press raises.
+    """
+    thread, call = threading.get_ident(), Call(interrupt)
+    CALLS[thread] = call
+    try:
+        answer = ask()
+    except z3.Z3Exception:
+        if not call.stopped:
+            raise
+        answer = None
+    finally:
+        CALLS.pop(thread, None)
+    raise_pressed()
+    return answer, call.stopped
+
+
+def interruptible(function: Callable[_P, _T]) -> Callable[_P, _T]:
+    """Decorates a function that a press in the main thread ends by what its handler raises.
+
+    Other threads, calls inside such a call, and processes that ignore SIGINT or leave it to the
+    system just call the function.
+    """
+
+    @wraps(function)
+    def guarded(*args: _P.args, **kwargs: _P.kwargs) -> _T:
+        if _guard is not None or threading.current_thread() is not threading.main_thread():
+            return function(*args, **kwargs)
+        handler = signal.getsignal(signal.SIGINT)
+        if not callable(handler):  # ignored, the system's, or not set from Python
+            return function(*args, **kwargs)
+        guard = _Guard(handler)
+        # Between the statements around `held` Python runs no handler.
+        try:
+            guard.enter()
+            guard.held = False
+            return function(*args, **kwargs)
+        finally:
+            guard.held = True
+            guard.leave()
+
+    return guarded
+
+
+def raise_pressed() -> None:
+    """Raises what the handler of an earlier press raised, if that did not arrive."""
+    if _guard is not None and threading.current_thread() is threading.main_thread():
+        _guard.deliver()
+
+
+@final
+class _Guard:
+    """Ctrl-C from the beginning of an interruptible call to its end."""
+
+    def __init__(self, handler: Callable[[int, FrameType | None], Any]) -> None:
+        self.held = True  # whether presses wait
+        self._handler = handler
+        self._waiting = 0
+        self._raised: BaseException | None = None
+        self._wakeup = -1
+        self._unraisable = sys.unraisablehook
+
+    def enter(self) -> None:
+        """Takes over from the user's handler."""
+        global _guard, _watch
+        try:
+            _watch = _watch or _Watch()
+            signal.signal(signal.SIGINT, self._note)
+        except (OSError, RuntimeError, ValueError):
+            return  # no more files or threads; or an interpreter in another one, without signals
+        _guard = self
+        self._wakeup = _watch.attach()
+        sys.unraisablehook = self._report
+
+    def leave(self) -> None:
+        """Gives back to the user's handler, and delivers what waits."""
+        self.restore()
+        error, self._raised = self._raised, None
+        while self._waiting:
+            self._waiting -= 1
+            self._handler(signal.SIGINT, None)
+        if error is not None and sys.exc_info()[1] is not error:
+            raise error
+
+    def restore(self) -> None:
+        """Puts everything back, unless someone else has changed it since."""
+        global _guard
+        if _guard is not self:
+            return
+        if sys.unraisablehook == self._report:
+            sys.unraisablehook = self._unraisable
+        if signal.getsignal(signal.SIGINT) == self._note:
+            signal.signal(signal.SIGINT, self._handler)
+        with contextlib.suppress(ValueError, OSError):  # that descriptor has been closed since
+            signal.set_wakeup_fd(self._wakeup, warn_on_full_buffer=False)
+        if _watch is not None:
+            _watch.detach()
+        _guard = None
+
+    def deliver(self) -> None:
+        """Raises again what did not arrive."""
+        if self._raised is not None:
+            raise self._raised
+
+    def _note(self, number: int, frame: FrameType | None) -> None:
+        if self.held:
+            self._waiting += 1
+            return
+        try:
+            self._handler(number, frame)
+        except BaseException as error:
+            self._raised = error
+            raise
+
+    def _report(self, unraisable: "sys.UnraisableHookArgs") -> None:
+        if self._raised is None or unraisable.exc_value is not self._raised:
+            self._unraisable(unraisable)
+
+
+@final
+class _Watch:
+    """A thread that signals wake, so that it can stop the z3 call of the main thread."""
+
+    def __init__(self) -> None:
+        self._inbox, self._outbox = socket.socketpair()
+        self._inbox.setblocking(False)
+        self._outbox.setblocking(False)
+        self._lock = threading.Lock()
+        self._forward_to = -1  # whom signals wake otherwise
+        self._thread = threading.Thread(target=self._run, name="smtlayer-ctrl-c", daemon=True)
+        self._thread.start()
+
+    def attach(self) -> int:
+        """Has signals wake the thread; returns the descriptor that they woke before, or -1."""
+        with self._lock:
+            outbox = self._outbox.fileno()
+            self._forward_to = signal.set_wakeup_fd(outbox, warn_on_full_buffer=False)
+            return self._forward_to
+
+    def detach(self) -> None:
+        """Passes on what has arrived, and from now on nothing."""
+        with self._lock:
+            self._receive()
+            self._forward_to = -1
+
+    def close(self) -> None:
+        """Ends the thread."""
+        self._outbox.close()  # its end of the line reads as closed
+        self._thread.join()
+        self._inbox.close()
+
+    def abandon(self) -> None:
+        """In a forked child: closes its copies; the thread stayed behind."""
+        self._outbox.close()
+        self._inbox.close()
+
+    def _run(self) -> None:
+        main = threading.main_thread().ident
+        while True:
+            select.select([self._inbox], [], [])
+            call = CALLS.get(main or 0)
+            with self._lock:
+                received = self._receive()
+            if received is None:
+                return
+            if signal.SIGINT in received:
+                # Another call there would show that Python has run the handler in between.
+                while call is not None and CALLS.get(main or 0) is call:
+                    call.stop()
+                    time.sleep(_AGAIN_S)
+
+    def _receive(self) -> bytes | None:
+        """The numbers of signals that came, passed on; None at the end."""
+        try:
+            received = self._inbox.recv(4096)
+        except BlockingIOError:
+            return b""
+        if self._forward_to != -1 and received:
+            with contextlib.suppress(OSError):
+                os.write(self._forward_to, received)
+        return received or None
+
+
+_guard: _Guard | None = None
+_watch: _Watch | None = None
+
+
+def _before_fork() -> None:
+    """An idle thread ends, so that a process that has no other may fork without a warning."""
+    global _watch
+    main = threading.current_thread() is threading.main_thread()  # else a guard might begin now
+    if _watch is not None and _guard is None and main:
+        _watch.close()
+        _watch = None
+
+
+def _after_fork_in_child() -> None:
+    """The main thread of the parent, and its call, may be gone."""
+    global _watch
+    CALLS.clear()
+    watch, _watch = _watch, None  # another thread may hold its lock
+    if _guard is not None:
+        _guard.restore()
+    if watch is not None:
+        watch.abandon()
+
+
+if sys.platform != "win32":
+    os.register_at_fork(before=_before_fork, after_in_child=_after_fork_in_child)
