@@ -5,6 +5,7 @@ thread: a lock that another thread held at the fork is never released there. So 
 no thread of this library is inside z3. Long calls are stopped and asked again afterwards.
 """
 
+import ctypes
 import os
 import sys
 import threading
@@ -14,7 +15,7 @@ from functools import wraps
 from typing import ParamSpec, TypeVar, final
 
 from smtlayer.errors import SolverCrashedError
-from smtlayer.interrupts import CALLS
+from smtlayer.interrupts import CALLS, stoppable
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
@@ -67,14 +68,35 @@ def pause() -> None:
             f"pause within {PATIENCE_S:g} s, so z3 cannot be used here. Fork earlier, or start "
             f'processes by the "spawn" method.'
         )
-    if _forking:
-        thread = threading.get_ident()
-        work = _working[thread]
+    thread = threading.get_ident()
+    if _forking and (work := _working.get(thread)):
         while _forking.keys() - {thread}:
             work.paused = True
             while _forking.keys() - {thread}:
                 time.sleep(_LOOK_S)
             work.paused = False
+
+
+def finish(interrupt: Callable[[], None], ask: Callable[[], _T]) -> _T:
+    """What a long z3 call returns; a fork stops it, and it is called again.
+
+    Args:
+        interrupt: Makes z3 give up the call, from any thread.
+        ask: The call; it raises if z3 gives up.
+    """
+    while True:
+        pause()
+        answer, _ = stoppable(interrupt, ask)
+        if answer is not None:
+            return answer
+
+
+def leave_behind(thing: object) -> None:
+    """Keeps a solver of the parent process from ever being freed in a forked child.
+
+    Another thread may have been changing it at the fork, so not even its destructor is safe.
+    """
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(thing))
 
 
 def _before_fork() -> None:

@@ -16,6 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from smtlayer.errors import UnsatisfiableTheoryError
+from smtlayer.interrupts import interruptible
 from smtlayer.nn.compose import refuse_unanswerable
 from smtlayer.nn.explain import Explainer, Options, wanted_signs
 from smtlayer.nn.explanation import Explanations
@@ -88,6 +89,7 @@ class SMTLayer(nn.Module):
         Wang et al., *Grounding Neural Inference with Satisfiability Modulo Theories*, NeurIPS 2023.
     """
 
+    @interruptible
     def __init__(
         self,
         theory: Theory,
@@ -187,6 +189,7 @@ class SMTLayer(nn.Module):
 
     @torch.compiler.disable  # type: ignore[untyped-decorator]
     @torch.no_grad()
+    @interruptible
     def explain(
         self,
         logits: Tensor,

@@ -17,6 +17,7 @@ import z3
 from torch import Tensor
 
 from smtlayer.errors import NotFiniteError, TooLargeError
+from smtlayer.forks import uses_z3
 from smtlayer.solvers import Z3, Sat, Solution, Solver, Status
 from smtlayer.solvers.limits import milliseconds
 from smtlayer.theory import Theory, one_hot
@@ -114,6 +115,7 @@ def _telling(theory: Theory, outputs: Tensor) -> Tensor:
     return told
 
 
+@uses_z3
 def _with_other_outputs(theory: Theory) -> Theory:
     """The theory with a twin of each output column, and that some twin differs."""
     own = copy.deepcopy(theory)

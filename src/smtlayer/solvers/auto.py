@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from smtlayer.errors import NotFiniteError, TooLargeError
+from smtlayer.interrupts import interruptible
 from smtlayer.solvers.base import Backend, Solver
 from smtlayer.solvers.cnf import to_cnf
 from smtlayer.solvers.limits import check_count, check_limits
@@ -58,6 +59,7 @@ class Auto:
     def __deepcopy__(self, memo: dict[int, Any]) -> "Auto":
         return self  # frozen; and a running executor cannot be copied
 
+    @interruptible
     def choose(self, theory: Theory) -> Choice:
         """The backend that `compile` would take for this theory, and why."""
         check_theory_given("Auto", theory)
@@ -79,6 +81,7 @@ class Auto:
             Sat(self.timeout_ms, workers=self.workers), f"{_too_many(models)}, but it is finite"
         )
 
+    @interruptible
     def compile(self, theory: Theory) -> Solver:
         """The chosen backend's solver."""
         return self.choose(theory).backend.compile(theory)

@@ -8,6 +8,8 @@ from typing import Any
 import torch
 import z3
 
+from smtlayer.forks import uses_z3
+from smtlayer.interrupts import interruptible
 from smtlayer.solvers.auto import Auto
 from smtlayer.solvers.base import Backend
 from smtlayer.solvers.conflict import Conflicts
@@ -108,6 +110,7 @@ class TheoryReport:
         )
 
 
+@interruptible
 def check_theory(
     theory: Theory, *, timeout_s: float = 10.0, max_models: int = 20_000
 ) -> TheoryReport:
@@ -155,6 +158,7 @@ def _part(theory: Theory, place: int) -> Conflict:
     return Conflict(place, text, theory.constraint_names[place])
 
 
+@uses_z3
 def _functional(theory: Theory, models: Models, timeout_s: float) -> bool | None:
     """Whether no input allows two outputs: by the list, else by two copies of the theory."""
     distinct = len(torch.unique(models.inputs, dim=0)) if len(models) else 0
@@ -176,6 +180,7 @@ def _functional(theory: Theory, models: Models, timeout_s: float) -> bool | None
     return None if another is None else not another
 
 
+@uses_z3
 def _total(theory: Theory, models: Models, timeout_s: float) -> bool | None:
     """Whether each value of the inputs has a model: by the list, else by a quantified question."""
     if models.complete:

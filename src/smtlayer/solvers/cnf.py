@@ -15,6 +15,8 @@ import z3
 from numpy.typing import NDArray
 
 from smtlayer.errors import NotFiniteError
+from smtlayer.forks import finish, uses_z3
+from smtlayer.interrupts import interruptible
 from smtlayer.solvers import store
 from smtlayer.solvers.budget import MAX_CLAUSES, Budget
 from smtlayer.solvers.clauses import NUMBERS, Cnf, join
@@ -41,6 +43,7 @@ _REMEMBERED = 16
 _memory: dict[tuple[str, str], tuple[Cnf, int]] = {}
 
 
+@interruptible
 def to_cnf(theory: Theory, *, values: bool = True, max_clauses: int = MAX_CLAUSES) -> Cnf:
     """The theory as clauses, from the store if it was translated before.
 
@@ -84,6 +87,7 @@ def _stored(key: tuple[str, str]) -> tuple[Cnf, int] | None:
     return Cnf(kept["numbers"], tuple(kept["columns"].tolist()), n_variables), spent
 
 
+@uses_z3
 def _translate(theory: Theory, values: bool, budget: Budget) -> Cnf:
     own = copy.deepcopy(theory)
     context = own.inputs[0].ctx
@@ -115,7 +119,8 @@ def _apply(steps: Sequence[Any], formulas: Sequence[Any], context: Any) -> Any:
         for step in steps
     ]
     try:
-        (result,) = z3.Then(*tactics, ctx=context)(goal)
+        tactic = z3.Then(*tactics, ctx=context)
+        (result,) = finish(context.interrupt, lambda: tactic(goal))
     except z3.Z3Exception as error:
         raise NotFiniteError(f"z3 cannot bring it down to bits: {error}") from error
     return result

@@ -11,6 +11,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from smtlayer.forks import leave_behind
 from smtlayer.solvers.base import Solver
 from smtlayer.solvers.clauses import Cnf, facts, open_solver
 from smtlayer.solvers.front import InFront, fill_rows
@@ -106,6 +107,7 @@ class Completing(InFront):
     def _recall(self, wanted: NDArray[np.int8]) -> list[_Models | None]:
         """The list of models for each wanted row, None where there is none to be had."""
         if self._process != os.getpid():
+            leave_behind(self._sat)
             self._start()
         found = []
         with self._lock:

@@ -14,6 +14,7 @@ from typing import final
 import z3
 
 from smtlayer.errors import NotFiniteError, SolverCrashedError, TooLargeError
+from smtlayer.forks import uses_z3
 from smtlayer.solvers.base import Signs
 from smtlayer.solvers.cnf import to_cnf
 from smtlayer.solvers.limits import milliseconds
@@ -130,6 +131,7 @@ def _fair(deadline: float, questions: int) -> float:
     return min(deadline, now + max(_LEAST_S, _PATIENCE * (deadline - now) / questions))
 
 
+@uses_z3
 def _marked(theory: Theory) -> Theory:
     """The theory with a mark for each constraint as inputs, and its columns as outputs."""
     own = copy.deepcopy(theory)  # in a context of its own, so that threads cannot meet in it

@@ -10,6 +10,8 @@ from typing import final
 import z3
 
 from smtlayer.errors import TooManyModelsError
+from smtlayer.forks import uses_z3
+from smtlayer.interrupts import interruptible
 from smtlayer.solvers.base import Row, Signs, Solver
 from smtlayer.solvers.limits import check_count, check_limits, milliseconds
 from smtlayer.solvers.questions import check_theory_given
@@ -38,6 +40,7 @@ class Enumerate:
         check_count("Enumerate", "max_columns", self.max_columns)
         check_limits(self, "timeout_ms")
 
+    @interruptible
     def compile(self, theory: Theory) -> Solver:
         """A solver that knows the status of every assignment."""
         check_theory_given("Enumerate", theory)
@@ -61,6 +64,7 @@ class Enumerate:
 class EnumerateRow:
     """The status of every assignment, in order, false before true; see `RowSolver`."""
 
+    @uses_z3
     def __init__(self, theory: Theory, timeout_ms: int) -> None:
         own = copy.deepcopy(theory)
         columns = (*own.inputs, *own.outputs)

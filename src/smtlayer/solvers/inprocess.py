@@ -4,6 +4,7 @@ import os
 import threading
 from typing import final
 
+from smtlayer.forks import leave_behind
 from smtlayer.interrupts import interruptible
 from smtlayer.solvers.recipe import Opened, OpenRow
 from smtlayer.solvers.rows import Answers, Questions, answer_rows
@@ -27,6 +28,7 @@ class InProcess:
     def answer(self, questions: Questions) -> Answers:
         """Asks about one row after another."""
         if self._process != os.getpid():
+            leave_behind(self._opened)
             self._start()
         with self._lock:
             return answer_rows(questions, self._opened)

@@ -14,6 +14,8 @@ from pysat.solvers import Minisat22
 from torch import Tensor
 
 from smtlayer.errors import NotFiniteError, TooLargeError
+from smtlayer.forks import pause, uses_z3
+from smtlayer.interrupts import interruptible
 from smtlayer.solvers import store
 from smtlayer.solvers.clauses import Cnf
 from smtlayer.solvers.cnf import to_cnf
@@ -43,6 +45,7 @@ _MORE, _SLOW = "has more", "would take"
 _LOOK = 256  # models after which the rest is estimated
 
 
+@interruptible
 def list_models(
     theory: Theory, max_models: int, timeout_s: float, *, foresee: bool = False
 ) -> Models:
@@ -94,6 +97,7 @@ class _GaveUpError(Exception):
     """The list ends here, for the reason given."""
 
 
+@uses_z3
 def _list(theory: Theory, max_models: int, timeout_s: float, foresee: bool) -> Models:
     start = time.monotonic()
     try:
@@ -105,6 +109,7 @@ def _list(theory: Theory, max_models: int, timeout_s: float, foresee: bool) -> M
     try:
         for model in islice(source, max_models + 1):
             found.append(model)
+            pause()
             if foresee and len(found) % _LOOK == 0:
                 _estimate(len(found), max_models, time.monotonic() - start, timeout_s)
     except TimeoutError:

@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any, final
 
 from smtlayer.errors import NotFiniteError, TooLargeError
+from smtlayer.interrupts import interruptible
 from smtlayer.solvers.base import Row, Signs, Solver
 from smtlayer.solvers.blame import blamed_columns
 from smtlayer.solvers.budget import MAX_CLAUSES
@@ -74,6 +75,7 @@ class Sat:
     def __deepcopy__(self, memo: dict[int, Any]) -> "Sat":
         return self  # frozen; and a running executor cannot be copied
 
+    @interruptible
     def compile(self, theory: Theory) -> Solver:
         """The theory's clauses in a SAT solver.
 

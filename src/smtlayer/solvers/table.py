@@ -21,6 +21,7 @@ import torch
 from torch import Tensor
 
 from smtlayer.errors import TooManyModelsError
+from smtlayer.interrupts import interruptible
 from smtlayer.solvers.base import Solver
 from smtlayer.solvers.exact import first_minimum
 from smtlayer.solvers.limits import check_count, check_limits
@@ -60,6 +61,7 @@ class Table:
         check_count("Table", "max_models", self.max_models)
         check_limits(self, "timeout_s")
 
+    @interruptible
     def compile(self, theory: Theory) -> Solver:
         """A solver over the list of all models.
 

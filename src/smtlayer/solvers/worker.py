@@ -47,8 +47,7 @@ def send(connection: "Connection[Any, Any]", message: Message | Reply) -> None:
 
 def main(connection: int, lifeline: int) -> None:
     """Answers what comes over the first descriptor; dies when the second is closed."""
-    # Blocked, not ignored: z3 sets a handler of its own while it works. The parent decides.
-    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides
     _die_with_parent(lifeline)
     torch.set_num_threads(1)
     with contextlib.suppress(EOFError, ConnectionError):  # the parent has gone

@@ -148,6 +148,7 @@ class Z3Row:
         self._start()
         return blamed_columns(self, (self._inputs, self._outputs), inputs, weights, outputs)
 
+    @uses_z3
     def check(self, literals: Sequence[int]) -> Answer:
         """Whether these literals can hold together, within the time limit."""
         left_ms = milliseconds(self.deadline - time.monotonic())

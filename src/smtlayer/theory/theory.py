@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 from torch import Tensor
 
 from smtlayer.errors import TheoryError
+from smtlayer.forks import uses_z3
+from smtlayer.interrupts import interruptible
 from smtlayer.theory import smtlib
 from smtlayer.theory.encodings import Encoding, OneHot, encoding_of, one_hot
 from smtlayer.theory.given import check_contexts, formulas_of, names_of, symbols_of
@@ -53,6 +55,8 @@ class Theory:
         ('small', 'same')
     """
 
+    @interruptible
+    @uses_z3
     def __init__(self, constraints: Any, inputs: Sequence[Any], outputs: Sequence[Any]) -> None:
         encodings = (
             [encoding_of(request, "input") for request in symbols_of(inputs, "inputs")],
@@ -101,6 +105,8 @@ class Theory:
             raise TheoryError(refusal.format(f"Its text loses {sorted(lost)[0]!r}."))
 
     @classmethod
+    @interruptible
+    @uses_z3
     def from_smtlib(
         cls,
         text_or_path: str | Path,
@@ -247,6 +253,8 @@ class Theory:
         return _restore, (self._archive, self._shape, self.constraint_names)
 
 
+@interruptible
+@uses_z3
 def _restore(
     archive: str,
     shape: tuple[tuple[int, ...], tuple[int, ...]],

@@ -13,6 +13,7 @@ import z3
 from torch import Tensor
 
 from smtlayer.errors import TheoryError
+from smtlayer.forks import uses_z3
 
 # What z3 says of a context's terms it writes to one place: one thread may ask at a time.
 _asking = threading.Lock()
@@ -32,12 +33,14 @@ def name_of(symbol: Any) -> str:
     return str(symbol.decl().name())
 
 
+@uses_z3
 def text_of(term: Any) -> str:
     """A term as z3 prints it, on one line."""
     with _asking:
         return " ".join(str(term).split())
 
 
+@uses_z3
 def rounded(value: float, symbol: Any) -> float:
     """The number that a floating-point symbol has for this one."""
     with _asking:
