@@ -1,6 +1,6 @@
 """Your own theory and network in Lightning: rock, paper, scissors from results, as in example 5.
 
-Needs `pip install smtlayer[lightning]`.
+Needs `pip install ".[lightning]"` in a checkout of smtlayer.
 """
 
 import logging

@@ -49,6 +49,15 @@ def test_readme_examples_run_and_give_what_they_say(capsys):
     assert capsys.readouterr().out.endswith(shown[1])
 
 
+def test_no_text_takes_smtlayer_from_an_index_that_does_not_have_it():
+    found = [ROOT / "README.md", *(ROOT / "examples").glob("*.py")]
+    for folder in ("docs", "src"):
+        found += [p for p in (ROOT / folder).rglob("*") if p.suffix in (".md", ".py", ".ipynb")]
+    assert len(found) > 200
+    offered = re.compile(r"""pip install [\\"']*smtlayer(?!\[\w+\] @)""")
+    assert not [path for path in found if offered.search(path.read_text(encoding="utf-8"))]
+
+
 def test_the_first_example_of_the_readme_fits_a_screen():
     assert len(code_blocks(README)[0].strip().splitlines()) <= 16
 
@@ -65,7 +74,7 @@ def test_examples_run(path):
         "07_explain": 'zone = 3 and express = True together break "express goes to zones',
     }
     if path.stem == "06_lightning":
-        pytest.importorskip("lightning", reason="needs pip install smtlayer[lightning]")
+        pytest.importorskip("lightning", reason="needs the extra lightning")
     assert path.read_text().count("\n") <= 80
     done = subprocess.run(
         [sys.executable, str(path)], capture_output=True, text=True, check=False, timeout=300

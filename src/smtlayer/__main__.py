@@ -2,6 +2,8 @@
 
 import sys
 
+from smtlayer.errors import install_command
+
 _EXTRA = ("typer", "rich")
 _MISSING = 3  # as in smtlayer.cli.errors, which may not be there to ask
 
@@ -17,7 +19,7 @@ def main() -> None:
             raise
         print(
             f"smtlayer: The command line needs the {error.name} package. "
-            f'Install it with: pip install "smtlayer[tasks]"',
+            f"Install it with: {install_command('tasks')}",
             file=sys.stderr,
         )
         sys.exit(_MISSING)

@@ -37,6 +37,11 @@ class MissingPackageError(SMTLayerError, ImportError):
     """An optional package is needed for what was asked."""
 
 
+def install_command(extra: str) -> str:
+    """The command that installs an extra; from a checkout, as no package index has smtlayer."""
+    return f'pip install ".[{extra}]"  # in a checkout of smtlayer'
+
+
 class MissingDataError(SMTLayerError, FileNotFoundError):
     """A data set that was asked for is not there."""
 

@@ -17,6 +17,7 @@ from typer.testing import CliRunner
 from helpers import running
 from smtlayer.cli import app, checks, selftest
 from smtlayer.cli.checks import EXTRAS, REQUIRED, Finding, Package
+from smtlayer.errors import install_command
 
 doctor = import_module("smtlayer.cli.doctor")
 Check = doctor.Check
@@ -118,7 +119,7 @@ def shown(monkeypatch, *findings, options=()):
 
 
 OK = Finding("torch", "ok", "2.13.0")
-OFF = Finding("ray", "off", "not installed, for Ray clusters", 'pip install "smtlayer[ray]"')
+OFF = Finding("ray", "off", "not installed, for Ray clusters", install_command("ray"))
 GAP = Finding("mnist", "gap", "missing " * 10, "smtlayer data --download mnist")
 BROKEN = Finding("Table", "broken", "a xor b is wrong forward", "Report it.")
 
@@ -130,7 +131,8 @@ def test_lines_have_a_mark_and_a_remedy_and_fit_the_terminal(monkeypatch):
         "Group",
         " ✓  torch        2.13.0",
         " ·  ray          not installed, for Ray clusters",
-        '                 > pip install "smtlayer[ray]"',
+        '                 > pip install ".[ray]"  # in a checkout of',
+        "                   smtlayer",
         " !  mnist        missing missing missing missing missing",
         "                 missing missing missing missing missing",
         "                 > smtlayer data --download mnist",
@@ -202,7 +204,7 @@ def test_an_extra_that_is_not_there_is_named_with_what_it_is_for(monkeypatch):
     assert set(found) == set(EXTRAS)
     assert found["dask"].state == "off"
     assert "rows answered by a Dask cluster: distributed" in found["dask"].said
-    assert found["dask"].remedy == 'pip install "smtlayer[dask]"'
+    assert found["dask"].remedy == install_command("dask")
 
 
 def test_threads_that_outnumber_the_cores_are_a_gap(monkeypatch):

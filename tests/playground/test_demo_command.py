@@ -59,7 +59,7 @@ def test_packages_that_are_missing_are_one_line_with_a_remedy(tmp_path):
     code, _, told = smtlayer("demo", cwd=tmp_path, code=hidden)
     assert code == 3
     assert len(told.splitlines()) == 1
-    assert "pip install 'smtlayer[demo]'" in told
+    assert 'pip install ".[demo]"' in told
 
 
 @pytest.fixture

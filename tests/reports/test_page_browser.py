@@ -9,7 +9,7 @@ from reports.made_runs import addition_runs
 from smtlayer.reports.page import write_report
 
 playwright = pytest.importorskip(
-    "playwright.sync_api", reason="needs the package playwright: pip install smtlayer[dev]"
+    "playwright.sync_api", reason="needs the package playwright, of the extra dev"
 )
 _ARGUMENTS = (
     "--no-sandbox", "--disable-gpu", "--disable-background-networking",

@@ -30,9 +30,7 @@ def assert_same_as_here(workers):
 
 @pytest.mark.filterwarnings("ignore")  # what Dask and its web server warn of is theirs
 def test_dask():
-    distributed = pytest.importorskip(
-        "distributed", reason="needs Dask: pip install smtlayer[dask]"
-    )
+    distributed = pytest.importorskip("distributed", reason="needs the extra dask")
     with (
         distributed.LocalCluster(
             n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
@@ -61,10 +59,10 @@ if __name__ == "__main__":
 
 
 def test_mpi(tmp_path):
-    pytest.importorskip("mpi4py", reason="needs MPI: pip install smtlayer[mpi]")
+    pytest.importorskip("mpi4py", reason="needs the extra mpi")
     mpiexec = Path(sys.executable).parent / "mpiexec"
     if not mpiexec.exists():
-        pytest.skip("needs mpiexec beside python: pip install smtlayer[mpi]")
+        pytest.skip("needs mpiexec beside python: the extra mpi")
     script = tmp_path / "script.py"
     script.write_text(MPI)
     done = subprocess.run(
@@ -81,7 +79,7 @@ def test_mpi(tmp_path):
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")  # what Ray warns of is Ray's
 def test_ray():
-    ray = pytest.importorskip("ray", reason="needs Ray: pip install smtlayer[ray]")
+    ray = pytest.importorskip("ray", reason="needs the extra ray")
     from rays import RayExecutor
 
     ray.init(

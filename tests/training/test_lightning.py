@@ -18,7 +18,7 @@ from torch.utils.data import DataLoader, IterableDataset
 
 from smtlayer import SMTLayer, Theory
 
-pytest.importorskip("lightning", reason="needs pip install smtlayer[lightning]")
+pytest.importorskip("lightning", reason="needs the extra lightning")
 
 from lightning.pytorch import LightningModule, Trainer
 from lightning.pytorch.callbacks import ModelCheckpoint
@@ -283,7 +283,7 @@ def test_without_the_package_the_callback_says_what_to_install():
     assert first == "imported False"
     assert second == (
         "told The Lightning callback needs the lightning package. "
-        "Install it with: pip install smtlayer[lightning]"
+        'Install it with: pip install ".[lightning]"  # in a checkout of smtlayer'
     )
 
 

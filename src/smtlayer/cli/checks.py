@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from smtlayer import __version__
+from smtlayer.errors import install_command
 
 State = Literal["ok", "off", "gap", "broken"]
 _GIB = 1 << 30
@@ -148,7 +149,7 @@ def extras() -> Iterator[Finding]:
             yield Finding(name, "ok", f"{purpose} ({listed})", "", versions)
         else:
             said = f"not installed, for {purpose}: {', '.join(missing)}"
-            yield Finding(name, "off", said, f'pip install "smtlayer[{name}]"', versions)
+            yield Finding(name, "off", said, install_command(name), versions)
 
 
 def cpu() -> Iterator[Finding]:

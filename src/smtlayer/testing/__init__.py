@@ -3,10 +3,10 @@
 try:
     import pytest  # noqa: F401
 except ImportError as error:  # pragma: no cover
-    from smtlayer.errors import MissingPackageError
+    from smtlayer.errors import MissingPackageError, install_command
 
     raise MissingPackageError(
-        "smtlayer.testing needs the pytest package. Install it with: pip install smtlayer[testing]"
+        f"smtlayer.testing needs the pytest package. Install it with: {install_command('testing')}"
     ) from error
 
 from smtlayer.testing.conformance import LAWS as LAWS

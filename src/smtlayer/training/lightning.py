@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, final
 
 import torch
 
-from smtlayer.errors import MissingPackageError
+from smtlayer.errors import MissingPackageError, install_command
 from smtlayer.plain import is_whole
 from smtlayer.training.step import solver_counts, solver_layers
 
@@ -69,7 +69,7 @@ class SolverCallback(Callback):
         if _missing is not None:
             raise MissingPackageError(
                 "The Lightning callback needs the lightning package. "
-                "Install it with: pip install smtlayer[lightning]"
+                f"Install it with: {install_command('lightning')}"
             ) from _missing
         if not is_whole(every_n_steps, 0):
             raise ValueError(
