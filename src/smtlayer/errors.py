@@ -39,7 +39,7 @@ class MissingPackageError(SMTLayerError, ImportError):
 
 def install_command(extra: str) -> str:
     """The command that installs an extra; from a checkout, as no package index has smtlayer."""
-    return f'pip install ".[{extra}]"  # in a checkout of smtlayer'
+    return f'pip install ".[{extra}]" # in a checkout of smtlayer'
 
 
 class MissingDataError(SMTLayerError, FileNotFoundError):

@@ -198,7 +198,7 @@ def test_a_missing_package_names_the_extra(tmp_path):
     assert done.returncode == 3
     assert done.stderr == (
         "smtlayer: The command line needs the typer package. "
-        'Install it with: pip install ".[tasks]"  # in a checkout of smtlayer\n'
+        'Install it with: pip install ".[tasks]" # in a checkout of smtlayer\n'
     )
 
 

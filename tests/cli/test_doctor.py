@@ -131,7 +131,7 @@ def test_lines_have_a_mark_and_a_remedy_and_fit_the_terminal(monkeypatch):
         "Group",
         " ✓  torch        2.13.0",
         " ·  ray          not installed, for Ray clusters",
-        '                 > pip install ".[ray]"  # in a checkout of',
+        '                 > pip install ".[ray]" # in a checkout of',
         "                   smtlayer",
         " !  mnist        missing missing missing missing missing",
         "                 missing missing missing missing missing",

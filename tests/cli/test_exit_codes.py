@@ -166,7 +166,7 @@ def test_a_package_that_is_missing_is_named_with_its_extra(package, tmp_path):
     assert done.returncode == 3
     assert done.stderr == (
         f"smtlayer: The command line needs the {package} package. "
-        'Install it with: pip install ".[tasks]"  # in a checkout of smtlayer\n'
+        'Install it with: pip install ".[tasks]" # in a checkout of smtlayer\n'
     )
 
 

@@ -283,7 +283,7 @@ def test_without_the_package_the_callback_says_what_to_install():
     assert first == "imported False"
     assert second == (
         "told The Lightning callback needs the lightning package. "
-        'Install it with: pip install ".[lightning]"  # in a checkout of smtlayer'
+        'Install it with: pip install ".[lightning]" # in a checkout of smtlayer'
     )
 
 
