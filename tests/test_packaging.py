@@ -1,0 +1,125 @@
+"""What package indexes and citation tools read about the project."""
+
+import datetime
+import re
+import runpy
+import tomllib
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+import smtlayer
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+SETTINGS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+REPOSITORY = SETTINGS["tool"]["hatch"]["metadata"]["hooks"]["custom"]["repository"]
+PLACEHOLDER = "https://example.org/REPLACE-ME"
+
+
+@pytest.fixture(scope="module")
+def build():
+    pytest.importorskip("hatchling", reason="needs the extra dev")
+    return runpy.run_path(str(ROOT / "hatch_build.py"))
+
+
+def addresses(text: str) -> list[str]:
+    """Where the links and pictures of a rendered text lead."""
+    markdown = pytest.importorskip("markdown", reason="needs the extra docs")
+    page = markdown.markdown(text, extensions=["fenced_code", "tables"])
+    return re.findall(r'\b(?:href|src|srcset)="([^"]*)"', page)
+
+
+@pytest.mark.parametrize("repository", ["", "https://example.org/us/smtlayer"])
+def test_no_link_of_the_description_is_relative(build, repository):
+    found = addresses(build["description"](README, repository))
+    assert len(found) >= 4
+    assert not [a for a in found if not a.startswith("#") and not urlsplit(a).netloc]
+    if repository:
+        assert f"{repository}/blob/main/docs/explain/results.md" in found
+
+
+def test_the_description_is_the_readme_but_for_its_links(build):
+    described = build["description"](README)
+    assert re.findall(r"^#.*", described, re.MULTILINE) == re.findall(r"^#.*", README, re.MULTILINE)
+    blocks = re.findall(r"```.*?```", README, re.DOTALL)
+    assert len(blocks) >= 4
+    assert re.findall(r"```.*?```", described, re.DOTALL) == blocks
+
+
+PAGE = """\
+[results](docs/results.md#top) [docs/](docs) [LICENSE](LICENSE) [here](#top) [z3](https://z3.org/)
+![a plot](docs/plot.png)
+<picture><source srcset="dark.svg"><img src="light.svg"></picture>
+<img src="https://z3.org/z3.png">
+```python
+rows[0](not a link)
+```
+"""
+
+
+def test_links_become_names_of_files_and_pictures_go(build):
+    assert (
+        build["description"](PAGE)
+        == """\
+results (`docs/results.md`) `docs/` `LICENSE` [here](#top) [z3](https://z3.org/)
+
+
+<img src="https://z3.org/z3.png">
+```python
+rows[0](not a link)
+```
+"""
+    )
+
+
+def test_links_and_pictures_lead_to_the_repository_if_it_is_known(build):
+    assert (
+        build["description"](PAGE, "https://e.org/us")
+        == """\
+[results](https://e.org/us/blob/main/docs/results.md#top) [docs/](https://e.org/us/blob/main/docs) \
+[LICENSE](https://e.org/us/blob/main/LICENSE) [here](#top) [z3](https://z3.org/)
+![a plot](https://e.org/us/raw/main/docs/plot.png)
+<picture><source srcset="https://e.org/us/raw/main/dark.svg">\
+<img src="https://e.org/us/raw/main/light.svg"></picture>
+<img src="https://z3.org/z3.png">
+```python
+rows[0](not a link)
+```
+"""
+    )
+
+
+def test_the_metadata_of_a_distribution_can_be_made(build):
+    from hatchling.metadata.core import ProjectMetadata
+    from hatchling.plugin.manager import PluginManager
+
+    made = ProjectMetadata(str(ROOT), PluginManager())
+    assert made.version == smtlayer.__version__
+    assert made.core.readme == build["description"](README, REPOSITORY)
+    assert made.core.readme_content_type == "text/markdown"
+    assert made.core.urls == build["urls"](REPOSITORY)
+
+
+def test_project_addresses_come_from_the_repository(build):
+    assert build["urls"]("") == {}
+    found = build["urls"]("https://example.org/us/smtlayer")
+    assert set(found) == {"Repository", "Changelog", "Issues"}
+    assert all(urlsplit(address).netloc for address in found.values())
+
+
+def test_the_citation_is_complete():
+    yaml = pytest.importorskip("yaml", reason="needs the extra docs")
+    cited = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    assert cited["cff-version"] == "1.2.0"
+    assert cited["version"] == smtlayer.__version__
+    assert cited["license"] == SETTINGS["project"]["license"]
+    assert isinstance(cited["date-released"], datetime.date)
+    assert {"title", "message", "abstract", "keywords", "authors"} <= set(cited)
+    assert cited["repository-code"] == (REPOSITORY or PLACEHOLDER)
+    assert urlsplit(cited["url"]).scheme == "https"
+    paper = cited["preferred-citation"]
+    assert (paper["type"], paper["year"]) == ("conference-paper", 2023)
+    names = [author["family-names"] for author in paper["authors"]]
+    assert names == ["Wang", "Vijayakumar", "Lu", "Ganesh", "Jha", "Fredrikson"]
