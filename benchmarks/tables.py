@@ -33,6 +33,7 @@ PAGES = (
     EXPLAIN / "solving.md",
     EXPLAIN / "results.md",
     EXPLAIN / "what-makes-it-train.md",
+    ROOT / "docs" / "comparison.md",
 )
 Records = list[dict[str, Any]]
 
@@ -230,6 +231,13 @@ def made(kind: type, record: dict[str, Any]) -> Any:
     return kind(**{name: value for name, value in record.items() if name in names})
 
 
+def sudoku_ratio() -> str:
+    """What an epoch of visual Sudoku costs over a conventional one, with the best settings."""
+    paths = sorted((ROOT / "results").glob("visual-sudoku-*/best-timing.json"))
+    found = [json.loads(path.read_text())["ratio"] for path in paths]
+    return f"{min(found):.2f} to {max(found):.2f} times"
+
+
 def time(ms: float) -> str:
     return f"{ms:.0f} ms" if ms >= 10 else f"{ms:.2g} ms"
 
@@ -250,6 +258,7 @@ TABLES = {
     "lab-hot": lab_hot,
     "readings": readings,
 }
+INLINE = {"sudoku-ratio": sudoku_ratio}  # a few words, between marks within a line
 RESULTS = {"table1": table1}  # from runs, and shown on as many pages as have its marks
 
 # Each picture: how it is drawn, and the records that it shows.
@@ -283,6 +292,11 @@ def filled(page: str) -> str:
         before, mark, after = page.partition(start)
         if mark:
             page = before + start + make() + "\n" + end + after.partition(end)[2]
+    for name, make in INLINE.items():
+        start, end = f"<!-- {name} -->", "<!-- end -->"
+        before, mark, after = page.partition(start)
+        if mark:
+            page = before + start + make() + end + after.partition(end)[2]
     return page
 
 
@@ -293,5 +307,5 @@ if __name__ == "__main__":
         for picture in out_of_date():
             print("drew", draw(picture).relative_to(ROOT))
     else:
-        for name, make in (TABLES | RESULTS).items():
+        for name, make in (TABLES | RESULTS | INLINE).items():
             print(f"{name}\n\n{make()}\n")

@@ -1,4 +1,4 @@
-"""This file holds the laboratory: it tries blame rules on a theory without a network or images.
+"""The laboratory: tries blame rules on a theory without a network or images.
 
 A network is replaced by the least that can learn: for each kind of symbol (the digit 3, say) one
 vector of logits, and Gaussian noise on each look at it. Nothing but the theory and the blame rule
@@ -6,6 +6,8 @@ then decides whether the symbols get their meaning from the labels of whole rows
 stuck here, it often does so with images too, and finding out takes seconds.
 
 The layer and the rules are the real ones. All seeds are trained at once, as rows of one batch.
+Scores are taken on every combination of symbols that the problem tests, shown in training or not:
+a rule that is chosen by them has seen which combinations are tested, though no test image.
 """
 
 import math

@@ -99,7 +99,8 @@ def lab(
     """Try blame rules on a theory: from how many random starts do symbols get their meaning?
 
     There is no network and no image: each kind of symbol is a vector of logits with noise. That
-    takes seconds and shows where a rule gets stuck, before hours are spent on training.
+    takes seconds and shows where a rule gets stuck, before hours are spent on training. A task is
+    scored on all combinations that its test set has, without its images.
 
     Examples:
 

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from smtlayer.reports.paper import DEVICE, RESULTS_TABLE, ROWS, PaperRow, row_title
+from smtlayer.reports.paper import DEVICE, QUOTED_FROM, ROWS, PaperRow, row_title
 from smtlayer.reports.table import METHODS, Result
 
 DASH = "\N{EN DASH}"
@@ -185,8 +185,7 @@ def _accuracy_notes(results: Sequence[Result], count: int) -> tuple[str, ...]:
         "Same: with the paper's settings. Best: with our best ones.",
         f"Ours: mean ± sample standard deviation of {seeds}"
         + (", or of as many as stand in brackets." if varied else "."),
-        f"{QUOTED} Quoted from the paper, {RESULTS_TABLE}: means of five seeds. SATNet and Scallop "
-        "were not run here.",
+        f"{QUOTED} {QUOTED_FROM} SATNet and Scallop were not run here.",
         "Symbols read: how often the network's bits are those of the symbol shown, which no label "
         "tells it; of the rightmost of ours.",
         f"{DASH} Not run, or, in the paper, not compatible with the approach. The best of a row is "

@@ -12,7 +12,7 @@ from smtlayer.reports.html import Html, join, tag
 from smtlayer.reports.layout import DASH
 from smtlayer.reports.loaded import RunFolder
 from smtlayer.reports.looked import Looked
-from smtlayer.reports.paper import DEVICE, RESULTS_TABLE, ROWS, TITLES
+from smtlayer.reports.paper import DEVICE, QUOTED_FROM, ROWS, TITLES
 from smtlayer.reports.table import left_out
 from smtlayer.training import RunConfig, RunRecord, load_experiment
 
@@ -137,8 +137,8 @@ def against_paper(runs: Sequence[Looked]) -> Html:
         )
         parts += [_paper_table(row, mine), *_cautions(mine)]
     told = (
-        f"† Quoted from the paper, {RESULTS_TABLE}: means of five seeds, on an {DEVICE}. Of "
-        "seconds, only ratios on one machine can be compared."
+        f"† {QUOTED_FROM} Its machine: {DEVICE}. Of seconds, only ratios on one machine can be "
+        "compared."
     )
     return join(*parts, tag("p", told, class_="note"))
 
