@@ -27,6 +27,7 @@ from smtlayer.nn.parse import parse_rule
 from smtlayer.nn.passes import Plan, forward_pass
 from smtlayer.nn.rules import FORWARD, BlameRule, Weights
 from smtlayer.nn.stats import Stats
+from smtlayer.nn.untraced import untraced
 from smtlayer.solvers import Auto, Backend, Solution, Solver, Status
 from smtlayer.solvers.check import conflict_of
 from smtlayer.theory import Theory, to_signs
@@ -159,7 +160,7 @@ class SMTLayer(nn.Module):
         return self._solver
 
     # A solver is no computation that a compiler could trace: break the graph, quietly.
-    @torch.compiler.disable  # type: ignore[untyped-decorator]
+    @untraced
     def forward(self, logits: Tensor, known: Tensor | None = None) -> Tensor:
         """Outputs that satisfy the theory; see the class."""
         flat, mask = self._checked(logits, known)
@@ -168,7 +169,7 @@ class SMTLayer(nn.Module):
         outputs: Tensor = SolveFunction.apply(flat, mask, plan, captured)  # type: ignore[no-untyped-call]
         return outputs.reshape(*logits.shape[:-1], self.theory.n_outputs)
 
-    @torch.compiler.disable  # type: ignore[untyped-decorator]
+    @untraced
     @torch.no_grad()
     def solve(self, logits: Tensor, known: Tensor | None = None) -> Solution:
         """The whole answer without gradient: status, inputs as the solver left them, outputs, cost.
@@ -187,7 +188,7 @@ class SMTLayer(nn.Module):
             found.proved.reshape(batch),
         )
 
-    @torch.compiler.disable  # type: ignore[untyped-decorator]
+    @untraced
     @torch.no_grad()
     @interruptible
     def explain(

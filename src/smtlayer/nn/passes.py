@@ -10,7 +10,16 @@ from torch import Tensor
 from smtlayer.errors import SolverUnknownError
 from smtlayer.nn.compose import choose_leaf
 from smtlayer.nn.gradient import Scale, row_scale, surrogate_gradient, wanted_outputs
-from smtlayer.nn.rules import Blame, BlameRule, ForwardRule, Question, Weights, confidence
+from smtlayer.nn.posterior import MarginalRule, SampleRule
+from smtlayer.nn.rules import (
+    Blame,
+    BlameRule,
+    CoreRule,
+    ForwardRule,
+    Question,
+    Weights,
+    confidence,
+)
 from smtlayer.nn.stats import Stats
 from smtlayer.solvers import Solution, Solver, Status
 
@@ -79,7 +88,10 @@ def backward_pass(
     idle = silent | unknown
     asked = (opinion & (wanted != outputs)).any(-1) & ~idle
     settled = ~(asked | idle)
-    weights = confidence(logits, signs, plan.weights)
+    # A core depends on the order of the weights alone, which is that of |logit| in either case, and
+    # the rules that weigh models on logits: neither needs the softmax.
+    plain = isinstance(plan.backward, CoreRule | SampleRule | MarginalRule)
+    weights = confidence(logits, signs, "logit" if plain else plan.weights)
     question = Question(logits.to(real), signs, weights, wanted, settled, asked, progress)
     with _at_work(plan, signs.device):
         blame = plan.backward(plan.solver, question)

@@ -7,10 +7,12 @@ from typing import Literal, Protocol, final
 import torch
 from torch import Tensor
 
+from smtlayer.nn.softmax import exact_softmax
 from smtlayer.solvers import Solution, Solver, Status
 
 Weights = Literal["logit", "softmax"]
 LEAST_WEIGHT = 1e-300  # so that overruling an input is never free, not even at a logit of 0
+_LEAST_FLOAT = 5e-324
 
 
 class ForwardRule(Protocol):
@@ -123,16 +125,17 @@ def confidence(logits: Tensor, signs: Tensor, weights: Weights) -> Tensor:
         logits: (B, n).
         signs: (B, n); inputs that are not known (0) take no part in the softmax.
         weights: `"logit"` is the log-odds of an input, |logit|, so that the cheapest repair is the
-            most probable one; `"softmax"` is the paper's softmax(|logit|) over the row.
+            most probable one; `"softmax"` is the paper's softmax(|logit|) over the row, see
+            `exact_softmax`.
     """
     size = logits.detach().double().abs()
-    if weights == "logit":
+    if weights == "softmax":
+        return exact_softmax(size, signs != 0)
+    if logits.dtype != torch.float64:
         return size.clamp(min=LEAST_WEIGHT)
-    size = torch.where(signs == 0, -torch.inf, size)
-    share = size.softmax(-1).nan_to_num()
-    # What is too small for a float keeps its order.
-    least = (size + 1) / (size.amax(-1, keepdim=True) + 1) * LEAST_WEIGHT
-    return torch.maximum(share, least.nan_to_num(nan=0.0, neginf=0.0))
+    smallest = torch.where(size > 0, size, torch.inf).amin(-1, keepdim=True)
+    least = (smallest / 2).clamp(min=_LEAST_FLOAT, max=LEAST_WEIGHT)
+    return torch.where(size == 0, least, size)
 
 
 def _asked_rows(question: Question) -> tuple[Tensor | slice, Tensor, Tensor, Tensor]:

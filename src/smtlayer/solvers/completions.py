@@ -23,6 +23,7 @@ _MOST = 32  # models with the wanted outputs; where there are more, no list is m
 _OPEN = 256  # columns that the wanted outputs may leave open at once
 _EFFORT = 200  # conflicts a search may come to
 _LISTS = 500  # after so many lists that took a search the solver is opened anew
+_LARGEST = 2.0**980  # weight that is compared here
 
 _Models = NDArray[np.uint8]  # (K, bytes): a bit for each input, then for each output
 
@@ -185,13 +186,15 @@ def _cheapest(
     bits = np.unpackbits(np.concatenate(lists), axis=-1, count=columns)
     models = bits.astype(np.int8) * np.int8(2) - np.int8(1)  # (all models, n + m)
     n = signs.shape[1]
-    cost = np.where(models[:, :n] * signs[row] < 0, weights[row], 0.0).sum(-1)
+    huge = weights.max(-1) > _LARGEST  # sums could overflow
+    sizes = np.where(huge[:, None], 0.0, weights)
+    cost = np.where(models[:, :n] * signs[row] < 0, sizes[row], 0.0).sum(-1)
     table = np.full((len(lists), max(int(counts.max()), 1)), np.inf)  # (rows, models of a row)
     table[row, np.arange(len(row)) - first[row]] = cost
     best, least = table.argmin(-1), table.min(-1)
     slack = 1 + 4 * n * np.finfo(np.float64).eps
     close = (table <= (least * slack)[:, None]).sum(-1)
     found = np.zeros((len(lists), columns), dtype=np.int8)
-    some = counts > 0
-    found[some] = models[(first + best)[some]]
-    return found, (close == 1) | (least == 0) | ~some
+    some, sure = counts > 0, ((close == 1) | (least == 0)) & ~huge
+    found[some & sure] = models[(first + best)[some & sure]]
+    return found, sure | ~some

@@ -1,4 +1,4 @@
-"""This file finds minima of weighted sums exactly, however far apart the weights are.
+"""Exact comparison of weighted sums, however far apart the weights are.
 
 A float64 sum of 1.0 and 1e-17 is 1.0, so two costs that differ only there look equal. Where several
 costs are equal up to rounding, the weights are split into 32-bit digits; sums of digits are exact
@@ -11,6 +11,8 @@ from torch import Tensor
 _BITS = 32
 _DIGIT = 2.0**_BITS
 _LEAST_EXPONENT = -1074  # of a float64 above zero
+_VANISHING = 2.0**-1000  # in a row that is scaled down, no less than what is lost of it
+_SMALL = 20  # bits before the point, up to which sums of weights are near enough
 _ROWS = 64  # compared at once: each takes a number a digit and candidate
 
 
@@ -36,19 +38,54 @@ def first_minimum(weights: Tensor, members: Tensor, allowed: Tensor) -> tuple[Te
     if not K or not rows:
         index = torch.full((rows,), K, device=weights.device)
         return index, torch.full((rows,), torch.inf, dtype=weights.dtype, device=weights.device)
-    # Sums of the very largest floats must not overflow.
-    scale = torch.where(weights.amax(-1, keepdim=True) > 2.0**980, 2.0**-40, 1.0)
-    cost = torch.where(allowed, (weights * scale) @ members, torch.inf)  # (b, K)
-    least, index = cost.min(-1)
+    # Sums of the very largest floats must not overflow. Scaled down, the least ones vanish, so all
+    # costs that differ by no more than those are compared exactly.
+    huge = weights.amax(-1, keepdim=True) > 2.0**980
+    scale, lost = torch.where(huge, 2.0**-40, 1.0), torch.where(huge, _VANISHING, 0.0)
+    sums = torch.where(allowed, (weights * scale) @ members, torch.inf)  # (b, K)
+    least, index = sums.min(-1, keepdim=True)
     slack = 1 + 4 * weights.shape[-1] * torch.finfo(torch.float64).eps
-    close = cost <= (least * slack)[:, None]
-    tied = (close.sum(-1) > 1) & (least > 0) & least.isfinite()
-    first = torch.where(tied, 0, _first(close & (least == 0)[:, None], index))
+    close = sums <= least * slack + lost
+    possible, zero = least.isfinite(), (least == 0) & ~huge
+    tied = (((close.sum(-1, keepdim=True) > 1) & ~zero | huge) & possible).squeeze(-1)
+    first, cost = _first(close & zero, index.squeeze(-1)), least.squeeze(-1)
     for start in range(0, int(tied.sum()), _ROWS):
         part = tied.nonzero().squeeze(-1)[start : start + _ROWS]
         first[part] = _lexicographic(_digits(weights[part]), members, close[part])
-    first = torch.where(least.isfinite(), first, K)
-    return first, least / scale.squeeze(-1)
+        cost[part] = total_weight(weights[part], members, first[part])
+    return torch.where(possible.squeeze(-1), first, K), cost
+
+
+def total_weight(weights: Tensor, members: Tensor, index: Tensor) -> Tensor:
+    """The cost of the candidate with each row's index, infinite only for the index K: (b,)."""
+    K = members.shape[-1]  # noqa: N806
+    chosen = members.index_select(1, index.clamp(max=K - 1)).T  # (b, c)
+    total = (weights * chosen).sum(-1).clamp(max=torch.finfo(torch.float64).max)
+    return torch.where(index < K, total, torch.inf)
+
+
+def excess(weights: Tensor, members: Tensor, allowed: Tensor) -> Tensor:
+    """How much more each candidate costs than the cheapest allowed one: (b, K) float64.
+
+    Weights are taken apart so that sums of parts are exact; large costs that differ by little then
+    cancel exactly. Takes as many products as there are parts, a number that depends on the values.
+
+    Args:
+        weights: Non-negative weights, (b, c) float64.
+        members: As in `first_minimum`.
+        allowed: As in `first_minimum`.
+    """
+    best = first_minimum(weights, members, allowed)[0].clamp(max=members.shape[-1] - 1)[:, None]
+    more, rest = torch.zeros_like(weights[:, :1]), weights
+    while True:
+        exponent = int(rest.amax().frexp().exponent)
+        unit = 0.0 if exponent <= _SMALL else 2.0 ** (exponent - _BITS)
+        part = (rest / unit).floor() * unit if unit else rest
+        sums = part @ members
+        more = more + (sums - sums.gather(-1, best))
+        if not unit:
+            return more
+        rest = rest - part
 
 
 def _first(candidates: Tensor, otherwise: Tensor) -> Tensor:

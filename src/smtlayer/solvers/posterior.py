@@ -1,10 +1,10 @@
-"""This file weighs the models on a list by the log-odds of their inputs.
+"""Probabilities of listed models, given the log-odds of their inputs.
 
 Let each input be true with the probability sigmoid(logit), independently of the others, and let
 the wanted outputs be seen. What is then known of the inputs is a distribution over the models with
 those outputs, each in proportion to the product of its inputs' probabilities. The logarithm of that
-product is, up to a constant, minus the sum of |logit| over the inputs that the model overrules:
-a sum without cancellation, so a sure input never hides an unsure one beside it.
+product is, up to a constant, minus the sum of |logit| over the inputs that the model overrules.
+Only differences between these sums count; they are taken before large logits hide small ones.
 """
 
 from dataclasses import dataclass
@@ -12,6 +12,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from smtlayer.solvers.exact import excess
+
+_ADDED_PLAINLY = 2.0**20  # logits up to this are added as float64, with errors below 1e-9
 _LARGEST = 1e308  # what is overruled stays a number, or equals would not be told from the rest
 _LEAST = 1e-300
 
@@ -24,16 +27,38 @@ class Posterior:
     inputs: Tensor  # (B, n) float64, the probability that an input is true; zeros without a model
 
 
-def overruled(logits: Tensor, disagrees: Tensor) -> Tensor:
-    """The sum of |logit| over what each model overrules: (b, K) float64.
+def relative_costs(logits: Tensor, disagrees: Tensor, allowed: Tensor) -> Tensor:
+    """What each model overrules, less the same constant for all models of a row: (b, K) float64.
+
+    On the host, differences between costs are right to 1e-9 however large the logits are. A GPU
+    does not look at values. There the constant is the cost of a best model, so that what all
+    allowed models overrule cancels; only where a model overrules another large logit instead, the
+    difference is rounded with its size.
 
     Args:
         logits: (b, n), 0 for an input of which nothing is known.
         disagrees: (2n, K) float64; for each input, which models have it false; then, true.
+        allowed: Models with the wanted outputs, (b, K) bool.
     """
-    exact = logits.double()
-    halves = torch.cat([exact.clamp(min=0), (-exact).clamp(min=0)], dim=-1)  # (b, 2n)
-    return (halves @ disagrees).clamp(max=_LARGEST)
+    if not disagrees.shape[-1] or not len(logits):
+        return torch.zeros_like(allowed, dtype=torch.float64)
+    halves = asked_halves(logits)
+    if not halves.is_cuda and halves.amax() > _ADDED_PLAINLY:
+        return excess(halves, disagrees, allowed)
+    cost = (halves @ disagrees).clamp(max=_LARGEST)
+    if not halves.is_cuda:
+        return cost
+    best = torch.where(allowed, cost, torch.inf).argmin(-1)
+    odds = logits.double()
+    true = disagrees[odds.shape[-1] :].index_select(1, best).T  # (b, n) in the best model
+    more = torch.cat([odds * true, odds * (true - 1)], dim=-1) @ disagrees
+    return more.clamp(-_LARGEST, _LARGEST)
+
+
+def asked_halves(logits: Tensor) -> Tensor:
+    """|logit| of inputs that are rather true, then of inputs that are rather false: (b, 2n)."""
+    odds = logits.double()
+    return torch.cat([odds.clamp(min=0), (-odds).clamp(min=0)], dim=-1)
 
 
 def draw_model(cost: Tensor, allowed: Tensor) -> Tensor:

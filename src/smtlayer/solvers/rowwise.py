@@ -99,6 +99,7 @@ class Rowwise:
         if weights is not None:
             overruled = found * inputs < 0
             cost = torch.where(overruled, weights.to(inputs.device).double(), 0).sum(-1)
+            cost = cost.clamp(max=torch.finfo(torch.float64).max)  # infinite means: no model
         cost = torch.where(status == Status.SAT, cost, torch.inf)
         return Solution(status, found, outputs, cost, proved)
 

@@ -23,10 +23,16 @@ from torch import Tensor
 from smtlayer.errors import TooManyModelsError
 from smtlayer.interrupts import interruptible
 from smtlayer.solvers.base import Solver
-from smtlayer.solvers.exact import first_minimum
+from smtlayer.solvers.exact import first_minimum, total_weight
 from smtlayer.solvers.limits import check_count, check_limits
 from smtlayer.solvers.models import Models, list_models
-from smtlayer.solvers.posterior import Posterior, draw_model, mean_inputs, overruled
+from smtlayer.solvers.posterior import (
+    Posterior,
+    asked_halves,
+    draw_model,
+    mean_inputs,
+    relative_costs,
+)
 from smtlayer.solvers.questions import check_question, check_theory_given
 from smtlayer.solvers.results import Core, Solution, Status
 from smtlayer.theory import Theory
@@ -190,10 +196,10 @@ class TableSolver:
         index = torch.empty(len(logits), dtype=torch.int64, device=logits.device)
         cost = torch.empty(len(logits), dtype=torch.float64, device=logits.device)
         for rows in self._chunks(len(logits)):
-            costs = overruled(logits[rows], table.disagrees)  # (b, K)
-            index[rows] = draw_model(costs, _agrees(outputs[rows], table.output_signs))
-            padded = torch.nn.functional.pad(costs, (0, 1))  # of 'no model', which has no cost
-            cost[rows] = padded.gather(-1, index[rows, None]).squeeze(-1)
+            allowed = _agrees(outputs[rows], table.output_signs)
+            costs = relative_costs(logits[rows], table.disagrees, allowed)
+            index[rows] = draw_model(costs, allowed)
+            cost[rows] = total_weight(asked_halves(logits[rows]), table.disagrees, index[rows])
         return self._solution(table, index, cost)
 
     def marginal(self, logits: Tensor, outputs: Tensor) -> Posterior:
@@ -205,7 +211,8 @@ class TableSolver:
         for rows in self._chunks(len(logits)):
             allowed = _agrees(outputs[rows], table.output_signs)
             status[rows] = allowed.any(-1).to(torch.int8)
-            inputs[rows] = mean_inputs(overruled(logits[rows], table.disagrees), allowed, true)
+            costs = relative_costs(logits[rows], table.disagrees, allowed)
+            inputs[rows] = mean_inputs(costs, allowed, true)
         return Posterior(status, inputs)
 
     def _core(self, inputs: Tensor, weights: Tensor, outputs: Tensor) -> Core:
