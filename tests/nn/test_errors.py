@@ -42,16 +42,18 @@ def test_few_inputs_are_all_named():
 
 
 @pytest.mark.parametrize(
-    ("given", "kind"),
+    ("given", "kind", "instead"),
     [
-        (torch.zeros(2, 4, dtype=torch.int64), "torch.int64"),
-        (torch.zeros(2, 4, dtype=torch.bool), "torch.bool"),
-        (torch.zeros(2, 4, dtype=torch.complex64), "torch.complex64"),
-        ([[0.0] * 4], "list"),
+        (torch.zeros(2, 4, dtype=torch.int64), "torch.int64", "logits.float()"),
+        (torch.zeros(2, 4, dtype=torch.bool), "torch.bool", "logits.float()"),
+        (torch.zeros(2, 4, dtype=torch.complex64), "torch.complex64", "logits.real"),
+        ([[0.0] * 4], "list", "torch.as_tensor(logits, dtype=torch.float32)"),
     ],
 )
-def test_logits_are_floats(layer, given, kind):
-    message = f"SMTLayer expects logits as a floating-point tensor. Got {kind}."
+def test_logits_are_floats(layer, given, kind, instead):
+    message = (
+        f"SMTLayer expects logits as a floating-point tensor. Got {kind}. Call layer({instead})."
+    )
     with pytest.raises(TypeError, match=exactly(message)):
         layer(given)
 

@@ -1,6 +1,6 @@
 """This file holds the only autograd Function; it moves tensors and decides nothing."""
 
-from typing import Any
+from typing import Any, NoReturn
 
 import torch
 from torch import Tensor
@@ -8,6 +8,7 @@ from torch.autograd.function import once_differentiable
 
 from smtlayer.nn.graph import CapturedPasses
 from smtlayer.nn.passes import Plan, backward_pass, forward_pass, is_bad, progress_on
+from smtlayer.nn.validate import refuse_forward_mode, refuse_transformed
 from smtlayer.solvers import Status
 from smtlayer.theory import Theory, to_signs
 
@@ -39,6 +40,7 @@ class SolveFunction(torch.autograd.Function):
     @once_differentiable
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None, None]:
         """Wanted outputs, then the blame rule, then the surrogate gradient."""
+        refuse_transformed(grad)
         plan = ctx.plan.chosen()
         if ctx.captured is not None:
             logits, known, outputs, _ = ctx.saved_tensors
@@ -48,6 +50,11 @@ class SolveFunction(torch.autograd.Function):
         progress = progress_on(place, plan.progress)
         pull = backward_pass(plan, logits, signs, outputs, unknown, grad.to(place), progress)
         return pull.to(grad.device), None, None, None
+
+    @staticmethod
+    def jvp(ctx: Any, *tangents: Any) -> NoReturn:
+        """There is none."""
+        refuse_forward_mode()
 
 
 def refuse_bad(logits: Tensor, known: Tensor | None, theory: Theory) -> None:

@@ -10,7 +10,7 @@ grad (B, m) --wanted_outputs--> wanted (B, m) --blame rule--> Solver.core / maxi
 
 import math
 from collections.abc import Mapping
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, NoReturn, TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -28,6 +28,7 @@ from smtlayer.nn.passes import Plan, forward_pass
 from smtlayer.nn.rules import FORWARD, BlameRule, Weights
 from smtlayer.nn.stats import Stats
 from smtlayer.nn.untraced import untraced
+from smtlayer.nn.validate import UNTRACEABLE, check_logits, check_plain
 from smtlayer.solvers import Auto, Backend, Solution, Solver, Status
 from smtlayer.solvers.check import conflict_of
 from smtlayer.theory import Theory, to_signs
@@ -159,8 +160,7 @@ class SMTLayer(nn.Module):
                 raise TypeError(f"{self.backend!r}: compile must return a solver. Got None.")
         return self._solver
 
-    # A solver is no computation that a compiler could trace: break the graph, quietly.
-    @untraced
+    @untraced  # torch.compile breaks its graph here, quietly
     def forward(self, logits: Tensor, known: Tensor | None = None) -> Tensor:
         """Outputs that satisfy the theory; see the class."""
         flat, mask = self._checked(logits, known)
@@ -255,16 +255,8 @@ class SMTLayer(nn.Module):
 
     def _checked(self, logits: Tensor, known: Tensor | None) -> tuple[Tensor, Tensor | None]:
         """Logits as (B, n) and the mask likewise, or an error that says what is wrong with them."""
+        check_logits(logits, self.theory)
         n = self.theory.n_inputs
-        if not isinstance(logits, Tensor) or not logits.is_floating_point():
-            kind = logits.dtype if isinstance(logits, Tensor) else type(logits).__name__
-            raise TypeError(f"SMTLayer expects logits as a floating-point tensor. Got {kind}.")
-        if logits.ndim == 0 or logits.shape[-1] != n:
-            names = ", ".join(self.theory.input_names[:3]) + (", ..." if n > 3 else "")
-            raise ValueError(
-                f"SMTLayer expects logits of shape (batch, {n}), one column per theory input "
-                f"({names}). Got {tuple(logits.shape)}."
-            )
         flat = logits.reshape(-1, n)
         mask = None if known is None else self._mask(logits, known).reshape(-1, n)
         return flat, mask
@@ -273,6 +265,7 @@ class SMTLayer(nn.Module):
         if not isinstance(known, Tensor) or known.dtype != torch.bool:
             kind = known.dtype if isinstance(known, Tensor) else type(known).__name__
             raise TypeError(f"SMTLayer expects known as a bool tensor. Got {kind}.")
+        check_plain(known, "known")
         try:
             return known.to(logits.device).expand(logits.shape)
         except RuntimeError as error:
@@ -301,6 +294,9 @@ class SMTLayer(nn.Module):
         raise UnsatisfiableTheoryError(
             f"Theory has no model at all, whatever its inputs. {reason}."
         )
+
+    def __prepare_scriptable__(self) -> NoReturn:
+        raise RuntimeError(UNTRACEABLE)  # which torch.jit.script calls first
 
     def __getstate__(self) -> dict[str, Any]:
         graphs = None if self._graphs is None else Graphs()

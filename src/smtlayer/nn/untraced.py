@@ -12,6 +12,8 @@ from typing import Any, ParamSpec, TypeVar
 
 import torch
 
+from smtlayer.nn.validate import UNTRACEABLE
+
 _Arguments = ParamSpec("_Arguments")
 _Result = TypeVar("_Result")
 
@@ -32,5 +34,5 @@ def untraced(function: Callable[_Arguments, _Result]) -> Callable[_Arguments, _R
 
     # These attributes tell the compiler not to inline the call.
     call._torchdynamo_disable = True  # type: ignore[attr-defined]
-    call._torchdynamo_disable_msg = "a solver cannot be traced"  # type: ignore[attr-defined]
+    call._torchdynamo_disable_msg = UNTRACEABLE  # type: ignore[attr-defined]
     return call

@@ -1,0 +1,95 @@
+"""Validates the tensors given to a layer; each error says what to call instead."""
+
+from typing import NoReturn
+
+import torch
+from torch import Tensor
+
+from smtlayer.theory import Theory
+
+UNTRACEABLE = (
+    "SMTLayer calls a solver, which cannot become part of a graph. Export or script the network in "
+    "front of the layer, and call the layer on its logits. torch.compile needs fullgraph=False."
+)
+_WIDE = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
+
+
+def check_logits(logits: Tensor, theory: Theory) -> None:
+    """Raises unless logits are an ordinary float tensor with one column per theory input."""
+    if not isinstance(logits, Tensor) or not logits.is_floating_point():
+        raise TypeError(f"SMTLayer expects logits as a floating-point tensor. {_other(logits)}")
+    if logits.dtype not in _WIDE:
+        raise TypeError(
+            f"SMTLayer expects logits of at least 16 bits. Got {logits.dtype}. "
+            f"Call layer(logits.float())."
+        )
+    check_plain(logits, "logits")
+    n = theory.n_inputs
+    if logits.ndim == 0 or logits.shape[-1] != n:
+        names = ", ".join(theory.input_names[:3]) + (", ..." if n > 3 else "")
+        raise ValueError(
+            f"SMTLayer expects logits of shape (batch, {n}), one column per theory input "
+            f"({names}). Got {tuple(logits.shape)}."
+        )
+
+
+def check_plain(values: Tensor, name: str) -> None:
+    """Raises unless a tensor is dense and has values that a solver can look at."""
+    refuse_transformed(values)
+    if values.is_nested:
+        raise TypeError(
+            f"SMTLayer expects dense {name}. Got a nested tensor. Call the layer on "
+            f"torch.cat({name}.unbind())."
+        )
+    if values.layout != torch.strided:
+        raise TypeError(
+            f"SMTLayer expects dense {name}. Got a tensor of layout {values.layout}. "
+            f"Call layer({name}.to_dense())."
+        )
+    if type(values) is Tensor and not values.is_meta:
+        return
+    if torch.compiler.is_exporting():
+        raise RuntimeError(UNTRACEABLE)
+    if values.is_meta or isinstance(values, torch._subclasses.FakeTensor):
+        raise RuntimeError(
+            f"SMTLayer needs the values of its {name}, and a meta or fake tensor has none. Load the "
+            f"network on a real device first."
+        )
+
+
+def refuse_transformed(values: Tensor) -> None:
+    """Raises for tensors inside vmap, torch.func.grad and other function transforms."""
+    functorch = torch._C._functorch
+    if functorch.is_batchedtensor(values) or functorch.is_legacy_batchedtensor(values):
+        raise RuntimeError(
+            "SMTLayer cannot run inside vmap or compute batched gradients: a solver needs the "
+            "values of all rows. Call the layer outside vmap, as it takes any leading batch "
+            "dimensions; use jacobian(vectorize=False) and grad(is_grads_batched=False)."
+        )
+    if functorch.is_functorch_wrapped_tensor(values):
+        raise RuntimeError(
+            "SMTLayer cannot run inside torch.func transforms (grad, vjp, jvp, jacrev): its "
+            "gradient is not the derivative of its outputs. Use loss.backward() or "
+            "torch.autograd.grad."
+        )
+
+
+def refuse_forward_mode() -> NoReturn:
+    """Raises for forward-mode differentiation."""
+    raise RuntimeError(
+        "SMTLayer has no forward-mode derivative: its outputs are piecewise constant, and only a "
+        "loss says in which direction to push. Use loss.backward() or torch.autograd.grad."
+    )
+
+
+def _other(logits: object) -> str:
+    """What came instead of a float tensor, and how to make one of it."""
+    if not isinstance(logits, Tensor):
+        kind = type(logits).__name__
+        if kind == "Proxy":
+            return "Got a Proxy of torch.fx. Use a Tracer for which SMTLayer is a leaf module."
+        return f"Got {kind}. Call layer(torch.as_tensor(logits, dtype=torch.float32))."
+    if logits.is_complex():
+        return f"Got {logits.dtype}. Call layer(logits.real)."
+    way = "dequantize" if logits.is_quantized else "float"
+    return f"Got {logits.dtype}. Call layer(logits.{way}())."
