@@ -23,8 +23,8 @@ VMAP = re.escape(
     "jacobian(vectorize=False) and grad(is_grads_batched=False)."
 )
 TRANSFORM = (
-    r"SMTLayer cannot run inside torch\.func transforms \(grad, vjp, jvp, jacrev\): its gradient is "
-    r"not the derivative of its outputs\. Use loss\.backward\(\) or torch\.autograd\.grad\.$"
+    r"SMTLayer cannot run inside torch\.func transforms \(grad, vjp, jvp, jacrev\): its gradient "
+    r"is not the derivative of its outputs\. Use loss\.backward\(\) or torch\.autograd\.grad\.$"
 )
 NO_VALUES = r"SMTLayer needs the values of its logits, and a meta or fake tensor has none\. Load"
 

@@ -52,8 +52,8 @@ def check_plain(values: Tensor, name: str) -> None:
         raise RuntimeError(UNTRACEABLE)
     if values.is_meta or isinstance(values, torch._subclasses.FakeTensor):
         raise RuntimeError(
-            f"SMTLayer needs the values of its {name}, and a meta or fake tensor has none. Load the "
-            f"network on a real device first."
+            f"SMTLayer needs the values of its {name}, and a meta or fake tensor has none. Load "
+            f"the network on a real device first."
         )
 
 
