@@ -43,6 +43,15 @@ def read(name: str) -> Records:
     return [json.loads(line) for line in lines if line.startswith("{")]
 
 
+def recorded(records: Records) -> str:
+    """When, at which commits and on which processors records were made, as far as they name it."""
+    dates = [record["written"][:10] for record in records]
+    when = " to ".join(dict.fromkeys((min(dates), max(dates))))
+    commits = sorted({record["commit"] or "not recorded" for record in records})
+    machines = sorted({(r["machine"] or {}).get("processor", "not recorded") for r in records})
+    return f"Recorded {when}; commit: {', '.join(commits)}; processor: {', '.join(machines)}."
+
+
 def ratios() -> str:
     found = [r for r in read("cpu") if "ratio" in r]
     rows = [
@@ -55,7 +64,8 @@ def ratios() -> str:
         for r in found
     ]
     notes = [f"- {r['name']}: {r['note']}." for r in found if r.get("note")]
-    return "\n".join([table(("what", "ours", "baseline", "ratio"), rows), "", *notes])
+    heads = ("what", "ours", "baseline", "ratio")
+    return "\n".join([table(heads, rows), "", *notes, f"- {recorded(found)}"])
 
 
 def speed() -> str:
@@ -117,7 +127,8 @@ def repairs() -> str:
          f"{r['worst_ms']:.0f}", str(r["past_limit"]))
         for r in read("repairs")
     ]  # fmt: skip
-    return table(("reader", "method", "median, ms", "mean, ms", "worst, ms", "past 20 s"), rows)
+    heads = ("reader", "method", "median, ms", "mean, ms", "worst, ms", "past 20 s")
+    return f"{table(heads, rows)}\n\n{recorded(read('repairs'))}"
 
 
 def lab() -> str:
@@ -126,7 +137,7 @@ def lab() -> str:
         (f"`{rule}`", *(lab_cell(problem, rule, 3, 20) for problem in LAB_PROBLEMS))
         for rule in ("core", "maxsmt", "sample", "marginal", MIX, HOT, TWO_PHASES)
     ]
-    return table(("rule", *LAB_PROBLEMS.values()), rows)
+    return f"{table(('rule', *LAB_PROBLEMS.values()), rows)}\n\n{recorded(read('lab'))}"
 
 
 def lab_steps() -> str:

@@ -99,6 +99,17 @@ def test_the_pages_state_what_the_benchmarks_printed():
     assert filled == len(tables["TABLES"] | tables["INLINE"])
 
 
+def test_a_table_says_when_where_and_at_which_commit_it_was_recorded():
+    recorded = runpy.run_path(str(ROOT / "benchmarks" / "tables.py"))["recorded"]
+    first = {"written": "2026-01-02T03:04:05", "commit": "abc", "machine": {"processor": "fast"}}
+    unknown = {"written": "2026-01-01T03:04:05", "commit": None, "machine": None}
+    assert recorded([first, first]) == "Recorded 2026-01-02; commit: abc; processor: fast."
+    assert recorded([first, unknown]) == (
+        "Recorded 2026-01-01 to 2026-01-02; commit: abc, not recorded; "
+        "processor: fast, not recorded."
+    )
+
+
 def test_the_pictures_show_what_the_records_say():
     tables = runpy.run_path(str(ROOT / "benchmarks" / "tables.py"))
     assert {path.name for path in tables["PICTURES"]} == {"scaling.png", "lab.png", "results.png"}
