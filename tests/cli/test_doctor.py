@@ -11,7 +11,7 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
-from shell import COMMAND, smtlayer
+from shell import COMMAND, smtlayer_process
 from typer.testing import CliRunner
 
 from helpers import running
@@ -58,7 +58,7 @@ def test_the_packages_are_those_of_the_project():
 def told(tmp_path_factory):
     """What it says in a place without data."""
     empty = tmp_path_factory.mktemp("data")
-    done = smtlayer("doctor", "--json", SMTLAYER_DATA=str(empty), OMP_NUM_THREADS="1")
+    done = smtlayer_process("doctor", "--json", SMTLAYER_DATA=str(empty), OMP_NUM_THREADS="1")
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 
@@ -150,7 +150,7 @@ def test_a_terminal_without_unicode_gets_plain_marks():
     doctor._print(console, BROKEN)
     file.seek(0)
     assert [line[:9] for line in file.read().splitlines()[:2]] == ["ok  torch", " X  Table"]
-    assert smtlayer("doctor", "--help", PYTHONIOENCODING="ascii").returncode == 0
+    assert smtlayer_process("doctor", "--help", PYTHONIOENCODING="ascii").returncode == 0
 
 
 @pytest.mark.parametrize(
