@@ -3,6 +3,7 @@
 import os
 import signal
 import subprocess
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -161,10 +162,14 @@ class Stop:
 def running(command: Sequence[str], **options: Any) -> Iterator["subprocess.Popen[Any]"]:
     """A process whose output is read here; however the test ends, it does not outlive it.
 
+    One that hangs is killed after ten minutes, which no busy machine takes, so that its test fails.
     Lines that arrive together with one that was read by `readline` are lost to `communicate`.
     """
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options) as it:
+        alarm = threading.Timer(600, it.kill)
+        alarm.start()
         try:
             yield it
         finally:
+            alarm.cancel()
             it.kill()

@@ -158,13 +158,10 @@ def test_what_stayed_open_is_asked_again_while_there_is_time(monkeypatch):
 
 
 @pytest.mark.parametrize("by_bits", [True, False])
-def test_a_time_limit_is_kept(by_bits):
+def test_without_time_the_answer_is_unknown(by_bits):
     x, factor = z3.BitVecs("x factor", 40)
     prime = 2**40 - 87  # has no factors, and to know it takes longer
     product = z3.ZeroExt(40, x) * z3.ZeroExt(40, factor) == prime
     theory = Theory([product, z3.ULT(1, x), z3.ULT(x, factor)], [x], [factor])
     conflicts = Conflicts(theory, by_bits=by_bits)
-    start = time.monotonic()
-    clash = conflicts.find(timeout_s=0.5)
-    assert clash.status is Status.UNKNOWN
-    assert time.monotonic() - start < 10
+    assert conflicts.find(timeout_s=0.2).status is Status.UNKNOWN
