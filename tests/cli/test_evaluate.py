@@ -183,7 +183,7 @@ def test_a_device_that_is_not_there_is_refused_before_anything_is_read(tmp_path)
     assert "The device 'nonsense' cannot be used" in str(answer.exception)
 
 
-def test_the_whole_command_in_a_process_of_its_own(runs):
+def test_the_whole_command_prints_json_only(runs):
     done = smtlayer("evaluate", runs / "two" / "best", "--tolerance", "0", "--json")
     assert (done.returncode, done.stderr) == (0, "")
     assert json.loads(done.stdout)["differences"]["accuracy"] == 0.0

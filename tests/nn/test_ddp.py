@@ -23,7 +23,7 @@ pytestmark = pytest.mark.skipif(
 def run(*command, **environment):
     done = subprocess.run(
         [sys.executable, *map(str, command)], capture_output=True, text=True, check=False,
-        timeout=180, env=os.environ | {"OMP_NUM_THREADS": "1"} | environment,
+        timeout=600, env=os.environ | {"OMP_NUM_THREADS": "1"} | environment,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-3000:]
     return done.stdout

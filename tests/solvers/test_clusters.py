@@ -28,6 +28,7 @@ def assert_same_as_here(workers):
     assert expected.inputs.equal(found.inputs)
 
 
+@pytest.mark.slow  # starts a cluster
 @pytest.mark.filterwarnings("ignore")  # what Dask and its web server warn of is theirs
 def test_dask():
     distributed = pytest.importorskip("distributed", reason="needs the extra dask")
@@ -58,6 +59,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.slow  # starts three processes
 def test_mpi(tmp_path):
     pytest.importorskip("mpi4py", reason="needs the extra mpi")
     mpiexec = Path(sys.executable).parent / "mpiexec"
@@ -70,7 +72,7 @@ def test_mpi(tmp_path):
         env={**os.environ, "PYTHONPATH": PATH},
         capture_output=True,
         text=True,
-        timeout=180,
+        timeout=600,
     )
     assert done.returncode == 0, done.stderr
     assert "answered by 2" in done.stdout

@@ -176,8 +176,8 @@ def test_a_forked_process_lists_for_itself():
     child = context.Process(target=in_child, args=(solver, other, queue))
     with solver._lock:  # as another thread may hold it at the time
         child.start()
-    status, cost = queue.get(timeout=30)
-    child.join(30)
+    status, cost = queue.get(timeout=300)
+    child.join(300)
     assert child.exitcode == 0
     here = solver.maximize(*other)
     assert (status, cost) == (here.status.tolist(), here.cost.tolist())

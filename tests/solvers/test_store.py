@@ -304,7 +304,7 @@ def test_processes_may_save_load_and_clear_at_once(tmp_path):
     for process in processes:
         process.start()
     for process in processes:
-        process.join(timeout=60)
+        process.join(timeout=300)
     assert [process.exitcode for process in processes] == [0] * 4
     assert min(loaded) > 100
     assert [path.suffix for path in tmp_path.iterdir()] in ([".npz"], [])

@@ -30,7 +30,7 @@ def test_script(name, tmp_path):
         env={**os.environ, "PYTHONPATH": str(tmp_path)},
         capture_output=True,
         text=True,
-        timeout=180,
+        timeout=600,
     )
     assert done.returncode == 0, done.stderr
     assert re.search(r"torch.Size\(\[64, 5\]\)|Stats", done.stdout), done.stdout

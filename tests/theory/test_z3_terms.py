@@ -36,7 +36,7 @@ def test_a_process_forked_while_a_term_is_read_reads_terms():
     with values._asking:  # as another thread of the parent may
         child = mp.get_context("fork").Process(target=text_of, args=[z3.Int("x") > 1])
         child.start()
-        child.join(10)
+        child.join(300)
     hangs = child.is_alive()
     child.kill()
     child.join()
