@@ -26,7 +26,7 @@ def pages(addition_folder):
 def client(pages):
     with serving(make_app(pages)) as port:
         url = f"http://127.0.0.1:{port}"
-        with httpx.Client(base_url=url, timeout=60) as asking:
+        with httpx.Client(base_url=url, timeout=600) as asking:
             yield asking
 
 

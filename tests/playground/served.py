@@ -9,7 +9,7 @@ import uvicorn
 
 from smtlayer.playground.limits import Limits
 
-LIMITS = Limits(text=5_000, columns=40, seconds=3, memory_mb=300, answer=50_000)
+LIMITS = Limits(text=5_000, columns=40, seconds=60, memory_mb=300, answer=50_000)
 
 
 @contextmanager

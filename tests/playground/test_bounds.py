@@ -7,6 +7,7 @@ import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import hostile
 import httpx
@@ -33,11 +34,6 @@ HARD = {
     "inputs": "ok",
     "outputs": "ok",
 }
-
-
-def timed(call):
-    start = time.monotonic()
-    return call(), time.monotonic() - start
 
 
 # --- pasted text ------------------------------------------------------------------------------
@@ -93,12 +89,9 @@ def test_a_doubling_formula_is_bounded_in_memory(ask):
         f"(define-fun d{i + 1} ((x Int)) Int (+ (d{i} x) (d{i} (+ x 1))))" for i in range(60)
     )
     text = f"(define-fun d0 ((x Int)) Int x){doubled}(declare-const a Int)(assert (> (d60 a) 3))"
-    (status, told), seconds = timed(
-        lambda: ask("theory", {"text": text, "inputs": "a in 1..3", "outputs": "a in 1..3"})
-    )
+    status, told = ask("theory", {"text": text, "inputs": "a in 1..3", "outputs": "a in 1..3"})
     assert status in (400, 422)
     assert told["error"]
-    assert seconds < LIMITS.seconds + 10
 
 
 def test_a_vector_of_a_hundred_million_bits_is_bounded(ask):
@@ -118,29 +111,39 @@ def test_too_many_columns_are_refused(ask):
     assert "32 inputs" in told["error"]
 
 
-def test_a_hard_formula_is_ended_and_the_server_answers_meanwhile(client, ask, pages):
-    assert ask("theory", XOR)[0] == 200  # all is imported
-    with ThreadPoolExecutor(2) as pool:
-        asked = [pool.submit(timed, lambda: ask("theory", HARD)) for _ in range(2)]
-        while len(pages.sandbox._running) < 2:
-            time.sleep(0.02)
-        running = [child.process.pid for child in pages.sandbox._running]
-        (status, told), seconds = timed(lambda: ask("theory", XOR))
-        assert (status, seconds < 1) == (503, True)
-        assert "Try again" in told["error"]
-        for question in ({"sentences": ["", "", ""]},) * 3:
-            (status, _), seconds = timed(lambda question=question: ask("liars", question))
-            assert (status, seconds < 2) == (200, True)
-        assert timed(lambda: client.get("/api/about"))[1] < 1
-        for answer in asked:
-            (status, told), seconds = answer.result()
-            assert status == 422
-            assert "longer than 3 s" in told["error"]
-            assert seconds < LIMITS.seconds + 10  # the first has to start
-    for pid in running:
+def gone(pids):
+    """Whether these processes have ended and were waited for."""
+    for pid in pids:
         with pytest.raises(ProcessLookupError):
             os.kill(pid, 0)
+    return True
+
+
+def test_the_server_answers_while_hard_formulas_are_worked_on(client, ask, pages, monkeypatch):
+    monkeypatch.setattr(pages.sandbox, "limits", replace(LIMITS, seconds=600))
+    with ThreadPoolExecutor(2) as pool:
+        asked = [pool.submit(ask, "theory", HARD) for _ in range(2)]
+        while len(pages.sandbox._running) < 2:
+            time.sleep(0.02)
+        children = [child.process for child in pages.sandbox._running]
+        status, told = ask("theory", XOR)
+        assert status == 503
+        assert "Try again" in told["error"]
+        assert ask("liars", {"sentences": ["", "", ""]})[0] == 200
+        assert client.get("/api/about").status_code == 200
+        for child in children:
+            child.kill()
+        for answer in asked:
+            status, told = answer.result()
+            assert (status, "ended early" in told["error"]) == (422, True)
+    assert gone(child.pid for child in children)
     assert ask("theory", XOR)[0] == 200
+
+
+def test_a_hard_formula_is_ended(ask, pages, monkeypatch):
+    monkeypatch.setattr(pages.sandbox, "limits", replace(LIMITS, seconds=0.5))
+    status, told = ask("theory", HARD)
+    assert (status, "longer than 0.5 s" in told["error"]) == (422, True)
 
 
 # --- files ------------------------------------------------------------------------------------
@@ -199,7 +202,7 @@ def test_no_name_reads_or_writes_a_file(ask, tmp_path, name):
 
 @pytest.fixture(scope="module")
 def sandbox():
-    made = Sandbox(hostile.work, {}, Limits(seconds=1.5, memory_mb=200, answer=10_000, at_once=2))
+    made = Sandbox(hostile.work, {}, Limits(seconds=60, memory_mb=200, answer=10_000, at_once=2))
     yield made
     made.close()
 
@@ -232,7 +235,8 @@ def test_memory_is_bounded(sandbox, action):
 
 
 @pytest.mark.parametrize("action", ["forever", "asleep"])
-def test_time_is_bounded_and_the_process_is_gone(sandbox, action):
+def test_time_is_bounded_and_the_process_is_gone(sandbox, action, monkeypatch):
+    monkeypatch.setattr(sandbox, "limits", replace(sandbox.limits, seconds=1.5))
     seen = set()
 
     def watch():
@@ -249,9 +253,7 @@ def test_time_is_bounded_and_the_process_is_gone(sandbox, action):
         done.set()
         watching.join()
     assert seen
-    for pid in seen:
-        with pytest.raises(ProcessLookupError):
-            os.kill(pid, 0)
+    assert gone(seen)
 
 
 @pytest.mark.parametrize(
@@ -275,7 +277,7 @@ def test_a_process_writes_nothing_on_the_terminal(sandbox, capfd):
 
 
 def test_no_more_than_two_at_once_and_none_after_the_end():
-    own = Sandbox(hostile.work, {}, Limits(seconds=30, at_once=1))
+    own = Sandbox(hostile.work, {}, Limits(seconds=600, at_once=1))
     with ThreadPoolExecutor(1) as pool:
         asked = pool.submit(own.ask, {"do": "asleep"})
         while not own._running:
@@ -284,7 +286,7 @@ def test_no_more_than_two_at_once_and_none_after_the_end():
             own.ask({"do": "cache"})
         own.close()
         with pytest.raises(PlaygroundError):
-            asked.result(timeout=20)
+            asked.result(timeout=300)
     with pytest.raises(BusyError, match="ending"):
         own.ask({"do": "cache"})
 
@@ -339,7 +341,7 @@ def test_a_question_that_never_ends_is_given_up(pages, monkeypatch):
     own = Pages(pages.addition, pages.sudoku, pages.liars, make_sandbox(LIMITS))
     with (
         serving(make_app(own)) as port,
-        socket.create_connection(("127.0.0.1", port), timeout=20) as asking,
+        socket.create_connection(("127.0.0.1", port), timeout=300) as asking,
     ):
         asking.sendall(
             b"POST /api/liars HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"

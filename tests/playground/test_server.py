@@ -83,7 +83,7 @@ def test_about_tells_where_the_networks_come_from(client, addition_folder):
     assert about["addition"]["run"]["folder"] == str(addition_folder)
     assert about["sudoku"]["own"] is False
     assert about["liars"]["run"] is None
-    assert about["limits"]["seconds"] == 3
+    assert about["limits"]["seconds"] == 60
 
 
 def test_two_digits_are_read_and_added(ask):

@@ -1,4 +1,4 @@
-"""Every backend obeys the laws."""
+"""Every backend obeys the laws; test_conformance_more.py has more random theories."""
 
 import pytest
 
@@ -17,25 +17,28 @@ class Finite(SolverConformance):
 
 class TestTable(SolverConformance):
     backend = Table()
+    seeds = 10
 
 
 class TestZ3(SolverConformance):
     backend = Z3()
+    seeds = 10
 
 
 class TestZ3WithoutMemory(SolverConformance):
     backend = Z3(remember=0)
-    seeds = 10
+    seeds = 5
 
 
 class TestSat(Finite):
     backend = Sat()
-    seeds = 42
+    seeds = 14
 
 
 class TestSatWithoutMemory(SolverConformance):
     backend = Sat(remember=0)
     theories = FINITE
+    seeds = 10
 
 
 @pytest.mark.usefixtures("shared_pool", "_always_pool")
@@ -46,13 +49,14 @@ class TestSatWithWorkers(Finite):
 
 class TestAuto(SolverConformance):
     backend = Auto()
+    seeds = 10
 
 
 class TestAutoOnFiniteTheories(Finite):
     backend = Auto(max_models=5)  # so that most go to Sat
-    seeds = 14
+    seeds = 7
 
 
 class TestEnumerate(SolverConformance):
     backend = Enumerate()
-    seeds = 8
+    seeds = 4
