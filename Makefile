@@ -7,14 +7,17 @@ PIP    := $(BIN)/python -m pip install -qq --disable-pip-version-check
 # Exactly this version: a CPU build of it is quick to fetch, a range may bring gigabytes for GPUs.
 TORCH  ?= torch==2.13.0
 
-.PHONY: demo test slow lint types bench docs docs-serve docs-refresh clean
+.PHONY: demo test test-under-load slow lint types bench docs docs-serve docs-refresh clean
 
 demo: $(STAMP)
 	$(BIN)/smtlayer train mnist-addition --data sample --out runs/demo
 	@echo "(The command is $(BIN)/smtlayer; 'source $(BIN)/activate' puts it on your path.)"
 
 test: $(STAMP)
-	$(BIN)/python -m pytest -n 2 -q
+	$(BIN)/python -m pytest -n 2 --dist worksteal -q
+
+test-under-load: $(STAMP)  # three times beside six busy processes; prints the counts of each run
+	$(BIN)/python benchmarks/under_load.py --busy 6 --times 3
 
 slow: $(STAMP)
 	$(BIN)/python -m pytest -q -m slow

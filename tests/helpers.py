@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+import pytest
 import torch
 import z3
 from torch import Tensor, nn
@@ -91,6 +92,12 @@ class GivesUp:
             return answer
         rows = (asked.inputs == torch.tensor(self.signs, dtype=torch.int8)).all(-1)
         return unknown_where(rows, answer)
+
+
+def seeds(default: int, slow: int, step: int = 1) -> list[Any]:
+    """Seeds for `parametrize`: so many in the default suite, the others with `-m slow`."""
+    more = [pytest.param(n * step, marks=pytest.mark.slow) for n in range(default, slow)]
+    return [*(n * step for n in range(default)), *more]
 
 
 def random_logits(rows: int, columns: int, seed: int = 0, dtype: torch.dtype = torch.float64):

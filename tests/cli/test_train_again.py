@@ -31,8 +31,15 @@ def spoil(path, how):
         path.write_bytes(whole[: len(whole) // 2 if how == "cut" else 0])
 
 
-@pytest.mark.parametrize("file", ["model.pt", "config.toml", "record.json"])
-@pytest.mark.parametrize("how", ["gone", "empty", "cut"])
+SPOILT = [("model.pt", "gone"), ("config.toml", "cut"), ("record.json", "empty")]
+FILES = ("model.pt", "config.toml", "record.json")
+ALL = [(file, how) for file in FILES for how in ("gone", "empty", "cut")]
+
+
+@pytest.mark.parametrize(
+    ("file", "how"),
+    [pytest.param(*one, marks=[] if one in SPOILT else pytest.mark.slow) for one in ALL],
+)
 def test_what_is_lost_is_made_again_from_the_checkpoint(trained, tmp_path, file, how):
     folder = shutil.copytree(trained[0], tmp_path / "run")
     before = (folder / "checkpoint.pt").read_bytes()

@@ -6,6 +6,7 @@ import random
 import numpy as np
 import pytest
 
+from helpers import seeds
 from smtlayer.solvers.clauses import Cnf, join, split
 from smtlayer.solvers.equivalence import merge
 
@@ -40,7 +41,7 @@ def random_clauses(seed):
     return clauses, literals, top
 
 
-@pytest.mark.parametrize("seed", range(150))
+@pytest.mark.parametrize("seed", seeds(40, 150))
 def test_the_models_over_the_given_literals_stay(seed):
     clauses, literals, top = random_clauses(seed)
     numbers, found, count = merge(join(clauses), literals)

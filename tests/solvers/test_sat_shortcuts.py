@@ -5,6 +5,7 @@ import random
 
 import pytest
 
+from helpers import seeds
 from smtlayer import Status
 from smtlayer.solvers.clauses import Cnf, facts, join
 from smtlayer.solvers.sat import SatRow
@@ -106,7 +107,7 @@ def literals_forced(clauses):
         true |= new
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", seeds(10, 30))
 def test_facts_are_what_clauses_of_one_literal_force(seed):
     draw = random.Random(seed)
     variables = range(1, 9)

@@ -13,7 +13,7 @@ import pytest
 import torch
 import z3
 
-from helpers import all_equal
+from helpers import all_equal, seeds
 from smtlayer import Z3, Status, Table, Theory, TooManyModelsError
 from smtlayer.solvers.exact import first_minimum
 from smtlayer.testing.theories import addition
@@ -152,7 +152,7 @@ def test_a_list_that_takes_too_long_is_refused_with_what_to_do():
     assert time.monotonic() - start < 3
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", seeds(14, 40))
 def test_the_first_minimum_is_exact_over_many_orders_of_magnitude(seed):
     draw = random.Random(seed)
     columns, candidates, rows = draw.randint(1, 6), draw.randint(1, 12), 6
@@ -188,7 +188,7 @@ def test_the_least_weight_counts_beside_the_largest(large):
         assert index.item() == 1
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", seeds(14, 40))
 def test_sums_that_differ_by_less_than_rounding_are_told_apart(seed):
     draw = random.Random(seed)
     scale = draw.choice([1.0, 2.0**-1000, 2.0**-1040, 2.0**900])
