@@ -16,6 +16,8 @@ _ARGUMENTS = (
     "--disable-component-update", "--disable-sync", "--no-first-run",
 )  # fmt: skip
 
+PATIENCE = 300_000  # milliseconds, for busy machines
+
 
 @pytest.fixture(scope="module")
 def browser():
@@ -24,7 +26,9 @@ def browser():
         path = path or driver.chromium.executable_path
         if not Path(path).exists():
             pytest.skip("needs a Chromium: install one, or run `playwright install chromium`")
-        started = driver.chromium.launch(executable_path=path, args=list(_ARGUMENTS))
+        started = driver.chromium.launch(
+            executable_path=path, args=list(_ARGUMENTS), timeout=PATIENCE
+        )
         yield started
         started.close()
 
@@ -46,6 +50,7 @@ def test_the_page_opens_offline_without_complaints_and_fits(browser, pages, name
     context = browser.new_context(
         viewport={"width": width, "height": 800}, color_scheme=scheme, offline=True
     )
+    context.set_default_timeout(PATIENCE)
     page, complaints, asked = context.new_page(), [], []
     page.on("console", lambda message: complaints.append(message.text))
     page.on("pageerror", lambda error: complaints.append(str(error)))
@@ -70,6 +75,7 @@ def test_links_lead_to_what_they_name(browser, pages):
     page = browser.new_page(
         viewport={"width": 1280, "height": 800}, offline=True, reduced_motion="reduce"
     )
+    page.set_default_timeout(PATIENCE)
     page.goto(pages["two"].as_uri())
     links = page.locator("nav a")
     assert links.count() == 6
