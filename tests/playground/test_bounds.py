@@ -84,14 +84,15 @@ def test_deep_and_odd_texts_get_some_answer(ask, text):
 
 
 @linux
-def test_a_doubling_formula_is_bounded_in_memory(ask):
+def test_a_doubling_formula_is_bounded(ask, pages, monkeypatch):
+    monkeypatch.setattr(pages.sandbox, "limits", replace(LIMITS, seconds=0.5))
     doubled = "".join(
         f"(define-fun d{i + 1} ((x Int)) Int (+ (d{i} x) (d{i} (+ x 1))))" for i in range(60)
     )
     text = f"(define-fun d0 ((x Int)) Int x){doubled}(declare-const a Int)(assert (> (d60 a) 3))"
     status, told = ask("theory", {"text": text, "inputs": "a in 1..3", "outputs": "a in 1..3"})
-    assert status in (400, 422)
-    assert told["error"]
+    assert status in (400, 422) or told["solve"]["status"] == "sat"  # on a machine of the future
+    assert ask("liars", {"sentences": ["", "", ""]})[0] == 200
 
 
 def test_a_vector_of_a_hundred_million_bits_is_bounded(ask):
