@@ -27,7 +27,13 @@ def shown(cell: Any) -> list[Any]:
     return [output.get("text") or output.get("data") for output in cell.outputs]
 
 
-@pytest.mark.parametrize("name", NOTEBOOKS)
+LONG = ("2-addition", "3-own-theory")  # trainings
+
+
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(n, marks=[pytest.mark.slow] if n in LONG else []) for n in NOTEBOOKS],
+)
 def test_a_notebook_shows_what_it_says(name, tmp_path):
     done = subprocess.run(
         [sys.executable, ROOT / "docs" / "refresh.py", "--into", tmp_path, name],

@@ -17,6 +17,7 @@ from torch.nn.functional import binary_cross_entropy_with_logits
 from torch.utils.data import DataLoader, IterableDataset
 
 from smtlayer import SMTLayer, Theory
+from smtlayer.errors import MissingPackageError
 
 pytest.importorskip("lightning", reason="needs the extra lightning")
 
@@ -262,7 +263,14 @@ def test_counts_of_all_processes_are_summed(tmp_path):
     assert "[(4, 40.0), (9, 40.0)] [(4, 40.0), (9, 40.0)] [(4, 16.0), (9, 16.0)]" in done.stdout
 
 
-def test_without_the_package_the_callback_says_what_to_install():
+def test_without_the_package_the_callback_says_what_to_install(monkeypatch):
+    monkeypatch.setattr("smtlayer.training.lightning._missing", ImportError("none"))
+    with pytest.raises(MissingPackageError, match="callback needs the lightning package. Install"):
+        SolverCallback()
+
+
+@pytest.mark.slow  # imports all in a process of its own
+def test_without_the_package_all_else_can_be_imported():
     code = """
         import sys
         import pytest
