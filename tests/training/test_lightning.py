@@ -266,7 +266,7 @@ def test_counts_of_all_processes_are_summed(tmp_path):
 def test_without_the_package_the_callback_says_what_to_install(monkeypatch):
     monkeypatch.setattr("smtlayer.training.lightning._missing", ImportError("none"))
     with pytest.raises(
-        MissingPackageError, match=r"callback needs the lightning package\. Install"
+        MissingPackageError, match=r"needs the lightning package\. Install"
     ):
         SolverCallback()
 
