@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 import torch
+import z3
 
 
 # A hook and not a fixture: doctests under src compile theories too, and no fixture reaches them.
@@ -22,6 +23,12 @@ def pytest_configure(config):
 @pytest.fixture(autouse=True)
 def _seeded():
     torch.manual_seed(0)
+
+
+@pytest.fixture
+def own_z3_context(monkeypatch):
+    """A fresh main context of z3, in which no other script has declared its sorts."""
+    monkeypatch.setattr(z3.z3, "_main_ctx", None)
 
 
 @pytest.fixture(scope="session")

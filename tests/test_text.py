@@ -61,7 +61,15 @@ def test_the_first_example_of_the_readme_fits_a_screen():
     assert len(code_blocks(README)[0].strip().splitlines()) <= 16
 
 
-@pytest.mark.parametrize("path", EXAMPLES, ids=lambda p: p.stem)
+# The example for Lightning runs in training/test_lightning.py too.
+@pytest.mark.usefixtures("own_z3_context")
+@pytest.mark.parametrize(
+    "path",
+    [
+        pytest.param(path, id=path.stem, marks=[pytest.mark.slow] if "light" in path.stem else [])
+        for path in EXAMPLES
+    ],
+)
 def test_examples_run(path, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     expected = {

@@ -20,6 +20,7 @@ def says_the_same(printed: str, expected: str) -> bool:
     return words[0] == words[1] and all(abs(a - b) <= max(3, 0.1 * b) for a, b in pairs)
 
 
+@pytest.mark.usefixtures("own_z3_context")
 @pytest.mark.parametrize("name", PAGES)
 def test_the_code_of_a_page_prints_what_it_says(name):
     text = PAGES[name].read_text(encoding="utf-8")

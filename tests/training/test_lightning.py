@@ -265,9 +265,7 @@ def test_counts_of_all_processes_are_summed(tmp_path):
 
 def test_without_the_package_the_callback_says_what_to_install(monkeypatch):
     monkeypatch.setattr("smtlayer.training.lightning._missing", ImportError("none"))
-    with pytest.raises(
-        MissingPackageError, match=r"needs the lightning package\. Install"
-    ):
+    with pytest.raises(MissingPackageError, match=r"needs the lightning package\. Install"):
         SolverCallback()
 
 
@@ -297,6 +295,7 @@ def test_without_the_package_all_else_can_be_imported():
     )
 
 
+@pytest.mark.usefixtures("own_z3_context")
 def test_the_example_leaves_nothing_behind(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     runpy.run_path(str(ROOT / "examples" / "06_lightning.py"))
@@ -307,6 +306,7 @@ def test_the_example_leaves_nothing_behind(tmp_path, monkeypatch, capsys):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.usefixtures("own_z3_context")
 def test_the_script_of_the_page_runs(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     page = (ROOT / "docs" / "how-to" / "lightning.md").read_text()
