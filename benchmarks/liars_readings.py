@@ -40,7 +40,7 @@ def main() -> None:
 
 
 def readings_of_theory(as_printed: bool) -> tuple[Guilty, int]:
-    models = list_models(liars_theory(as_printed=as_printed), 100_000, 60)
+    models = list_models(liars_theory(as_printed=as_printed), 100_000)
     triples = [
         (tuple(tuple(part.tolist()) for part in row.split(7)), out.argmax().item())
         for row, out in zip(models.inputs, models.outputs, strict=True)

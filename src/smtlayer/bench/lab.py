@@ -198,7 +198,7 @@ def run_lab(
     seeds = int(seeds)  # numpy's are not JSON's
     _refuse_other(theory, options)
     problem = problem_of(theory) if isinstance(theory, Theory) else theory
-    models = list_models(problem.theory, MAX_MODELS, 60)
+    models = list_models(problem.theory, MAX_MODELS)
     kinds = _Readers(problem, 1, options.start).kinds
     with one_thread():
         runs = tuple(_run(problem, rule, seeds, options, on_step) for rule in parsed)

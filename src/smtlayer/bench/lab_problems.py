@@ -190,7 +190,7 @@ def _readers(alike: Sequence[object]) -> tuple[int, ...]:
 
 def _decided(theory: Theory) -> tuple[LabRows, int]:
     """Models whose inputs leave one choice of outputs, and how many inputs leave several."""
-    models = list_models(theory, MAX_MODELS, 60)
+    models = list_models(theory, MAX_MODELS)
     if not models.complete:
         raise TooManyModelsError(
             f"The laboratory lists all models, and this theory {models.reason}. "

@@ -1,12 +1,9 @@
-"""This file picks a backend for a theory, and says why."""
+"""Picks a backend for a theory, and says why."""
 
 from dataclasses import dataclass
 from typing import Any
 
-from smtlayer.errors import NotFiniteError, TooLargeError
-from smtlayer.interrupts import interruptible
 from smtlayer.solvers.base import Backend, Solver
-from smtlayer.solvers.cnf import to_cnf
 from smtlayer.solvers.limits import check_count, check_limits
 from smtlayer.solvers.models import Models, list_models
 from smtlayer.solvers.questions import check_theory_given
@@ -29,10 +26,15 @@ class Choice:
 class Auto:
     """Takes `Table` where the list of all models is short, `Sat` where it is finite, else `Z3`.
 
+    The choice depends on the theory and these options alone: work is counted, not timed, so it is
+    the same on a busy machine, on another machine, and whatever the cache holds.
+
     Args:
         max_models: What counts as short.
         timeout_ms: Time limit of one question about one row, for `Sat` and `Z3`.
-        list_timeout_s: How long to try listing the models.
+        max_work: Steps that listing the models may take: propagations of the SAT solver, or
+            resource units of z3 where the theory does not come down to bits. The default takes a
+            second or two, once for each theory.
         workers: Who asks `Sat` or `Z3`: 0 for this process, a number of worker processes, an
             `Executor`, or a function that makes one. See `Rowwise`.
 
@@ -45,12 +47,12 @@ class Auto:
 
     max_models: int = 20_000
     timeout_ms: int = 10_000
-    list_timeout_s: float = 1.0
+    max_work: float = 5_000_000
     workers: Workers = 0
 
     def __post_init__(self) -> None:
         check_count("Auto", "max_models", self.max_models)
-        check_limits(self, "timeout_ms", "list_timeout_s")
+        check_limits(self, "timeout_ms", "max_work")
         check_workers("Auto", self.workers)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -59,35 +61,29 @@ class Auto:
     def __deepcopy__(self, memo: dict[int, Any]) -> "Auto":
         return self  # frozen; and a running executor cannot be copied
 
-    @interruptible
     def choose(self, theory: Theory) -> Choice:
         """The backend that `compile` would take for this theory, and why."""
         check_theory_given("Auto", theory)
-        models = list_models(theory, self.max_models, self.list_timeout_s, foresee=True)
+        models = list_models(theory, self.max_models, self.max_work)
         if models.complete:
             count = len(models)
             plural = "" if count == 1 else "s"
             return Choice(
-                Table(self.max_models, self.list_timeout_s),
+                Table(self.max_models, self.max_work),
                 f"it has {count:,} model{plural} over its inputs and outputs, few enough to list",
             )
-        try:
-            to_cnf(theory)
-        except (NotFiniteError, TooLargeError) as error:
-            return Choice(
-                Z3(self.timeout_ms, workers=self.workers), f"{_too_many(models)}, and {error}"
-            )
-        return Choice(
-            Sat(self.timeout_ms, workers=self.workers), f"{_too_many(models)}, but it is finite"
-        )
+        if models.not_finite:
+            backend: Backend = Z3(self.timeout_ms, workers=self.workers)
+            return Choice(backend, f"{_too_many(models)}, and {models.not_finite}")
+        backend = Sat(self.timeout_ms, workers=self.workers)
+        return Choice(backend, f"{_too_many(models)}, but it is finite")
 
-    @interruptible
     def compile(self, theory: Theory) -> Solver:
         """The chosen backend's solver."""
         return self.choose(theory).backend.compile(theory)
 
 
 def _too_many(models: Models) -> str:
-    if models.reason.startswith("has more"):
+    if models.many:
         return f"it {models.reason} over its inputs and outputs, too many to list"
-    return f"its models cannot be listed: {models.reason}"
+    return f"it {models.reason}"

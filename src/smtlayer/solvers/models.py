@@ -1,30 +1,46 @@
-"""This file lists the models of a theory over its inputs and outputs."""
+"""Lists the models of a theory over its inputs and outputs.
 
-import copy
-import threading
-import time
-from collections.abc import Iterator
+The effort is limited by counted work, never by the clock: the same theory and the same limits give
+the same list on every machine, busy or not.
+"""
+
+import math
+import random
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import islice
+from enum import Enum
 
 import numpy as np
 import torch
-import z3
-from pysat.solvers import Minisat22
 from torch import Tensor
 
 from smtlayer.errors import NotFiniteError, TooLargeError
-from smtlayer.forks import pause, uses_z3
-from smtlayer.interrupts import interruptible
 from smtlayer.solvers import store
-from smtlayer.solvers.clauses import Cnf
 from smtlayer.solvers.cnf import to_cnf
-from smtlayer.solvers.limits import LONGEST_S, milliseconds
-from smtlayer.solvers.z3 import ask
+from smtlayer.solvers.listing import (
+    ClauseLister,
+    Lister,
+    OutOfWorkError,
+    TermLister,
+    UndecidedError,
+)
 from smtlayer.theory import Theory
-from smtlayer.theory.symbols import unheard_of
 
+MAX_WORK = 100_000_000  # of a list that was asked for; a minute or so
+_MOST_WORK = 2**32 - 1  # that z3 can be given for one question
 _REMEMBERED = 16
+_LOOK = 256  # models after which their number is estimated
+_ESTIMATES, _MARGIN = 3, 1000
+
+
+class Ending(Enum):
+    """Why a list of models ends."""
+
+    COMPLETE = "it holds every model"
+    MANY = "there are more models than were asked for"
+    ESTIMATED = "there are far more models than were asked for, by an estimate"
+    WORK = "the work allowed was used up"
+    UNKNOWN = "the solver cannot decide whether there is another model"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,148 +49,151 @@ class Models:
 
     inputs: Tensor  # (K, n) int8
     outputs: Tensor  # (K, m) int8
-    complete: bool  # whether these are all there are
-    reason: str  # if not: why the list ends here
+    ending: Ending
+    reason: str  # why the list is not complete, said of the theory
+    not_finite: str  # why the theory does not come down to bits; empty if it does
+
+    @property
+    def complete(self) -> bool:
+        """Whether these are all models."""
+        return self.ending is Ending.COMPLETE
+
+    @property
+    def many(self) -> bool:
+        """Whether there are more than were asked for."""
+        return self.ending in (Ending.MANY, Ending.ESTIMATED)
 
     def __len__(self) -> int:
         return len(self.inputs)
 
 
-_memory: dict[tuple[str, int], Models] = {}
-_MORE, _SLOW = "has more", "would take"
-_LOOK = 256  # models after which the rest is estimated
+_memory: dict[tuple[str, str], Models] = {}
 
 
-@interruptible
-def list_models(
-    theory: Theory, max_models: int, timeout_s: float, *, foresee: bool = False
-) -> Models:
-    """All models, or `max_models` of them if there are more, or as many as the time allows.
+def list_models(theory: Theory, max_models: int, max_work: float = MAX_WORK) -> Models:
+    """All models, or as many as the limits allow.
 
-    A list that does not hang on the time limit is remembered, so that choosing a backend and
-    compiling it lists models once, and kept in the store.
+    After 256 models their total number is estimated; where it is far above `max_models`, the list
+    ends there. Lists are kept in memory and in the store, by theory and limits, so that choosing a
+    backend and compiling it lists models once.
 
     Args:
         theory: Any theory.
         max_models: Where to stop.
-        timeout_s: When to stop.
-        foresee: Whether to stop early where the first models show that a full list would take at
-            least twice the time; this is kept in the store, too.
+        max_work: Steps of the solver after which to stop: propagations of the SAT solver, or
+            resource units of z3 (and a thousand for each question) where the theory does not come
+            down to bits. They are counted, so the outcome is the same on every machine. A million
+            takes about a second or less.
     """
-    key = (theory.digest, max_models)
+    work = math.ceil(min(max_work, _MOST_WORK))
+    key = (f"models_{max_models}_{work}", theory.digest)
     if key not in _memory:
-        kinds = [f"models_{max_models}", f"models_{max_models}_{milliseconds(timeout_s)}"]
-        found = (_load(theory, kind) for kind in kinds[: 1 + foresee])
-        kept = next((models for models in found if models is not None), None)
-        models = _list(theory, max_models, timeout_s, foresee) if kept is None else kept
-        lasting = not models.reason or models.reason.startswith(_MORE)
-        if kept is None and (lasting or models.reason.startswith(_SLOW)):
-            _save(theory, kinds[not lasting], models)
-        if not lasting:
-            return models
+        models = _load(theory, *key)
+        if models is None:
+            models = _list(theory, max_models, work)
+            _save(models, *key)
         while len(_memory) >= _REMEMBERED:
             del _memory[next(iter(_memory))]
         _memory[key] = models
     return _memory[key]
 
 
-def _save(theory: Theory, kind: str, models: Models) -> None:
-    reason = np.frombuffer(models.reason.encode(), dtype=np.uint8)
-    arrays = {"inputs": models.inputs.numpy(), "outputs": models.outputs.numpy()}
-    store.save(kind, theory.digest, **arrays, reason=reason)
+def _save(models: Models, kind: str, digest: str) -> None:
+    texts = (models.ending.name, models.reason, models.not_finite)
+    text = np.frombuffer("\0".join(texts).encode(), dtype=np.uint8)
+    signs = torch.cat([models.inputs, models.outputs], dim=-1).numpy()
+    store.save(kind, digest, signs=signs, text=text)
 
 
-def _load(theory: Theory, kind: str) -> Models | None:
-    kept = store.load(kind, theory.digest)
+def _load(theory: Theory, kind: str, digest: str) -> Models | None:
+    kept = store.load(kind, digest)
     if kept is None:
         return None
-    reason = kept["reason"].tobytes().decode()
-    inputs, outputs = (torch.from_numpy(kept[name]) for name in ("inputs", "outputs"))
-    return Models(inputs, outputs, not reason, reason)
+    ending, *texts = kept["text"].tobytes().decode().split("\0")
+    return _models(theory, torch.from_numpy(kept["signs"]), Ending[ending], *texts)
 
 
-class _GaveUpError(Exception):
-    """The list ends here, for the reason given."""
+def _models(theory: Theory, signs: Tensor, ending: Ending, reason: str, not_finite: str) -> Models:
+    inputs, outputs = signs[:, : theory.n_inputs], signs[:, theory.n_inputs :]
+    return Models(inputs.contiguous(), outputs.contiguous(), ending, reason, not_finite)
 
 
-@uses_z3
-def _list(theory: Theory, max_models: int, timeout_s: float, foresee: bool) -> Models:
-    start = time.monotonic()
+def _list(theory: Theory, max_models: int, max_work: int) -> Models:
+    lister: Lister
     try:
-        source = _by_clauses(to_cnf(theory), start + timeout_s)
-    except (NotFiniteError, TooLargeError):
-        source = _by_z3(theory, start + timeout_s)
+        cnf = to_cnf(theory)
+    except (NotFiniteError, TooLargeError) as error:
+        lister, not_finite = TermLister(theory, max_work), str(error)
+    else:
+        lister, not_finite = ClauseLister(cnf, max_work), ""
     found: list[list[int]] = []
-    reason = ""
-    try:
-        for model in islice(source, max_models + 1):
-            found.append(model)
-            pause()
-            if foresee and len(found) % _LOOK == 0:
-                _estimate(len(found), max_models, time.monotonic() - start, timeout_s)
-    except TimeoutError:
-        reason = f"ran out of time after {timeout_s:g} s"
-    except _GaveUpError as error:
-        reason = str(error)
-    if len(found) > max_models:
-        found.pop()
-        reason = f"{_MORE} than {max_models} models"
+    with lister:
+        ending, reason = _collect(lister, max_models, found)
     signs = torch.tensor(sorted(found), dtype=torch.int8, device="cpu")
     signs = signs.reshape(len(found), theory.n_inputs + theory.n_outputs)
-    inputs, outputs = signs[:, : theory.n_inputs], signs[:, theory.n_inputs :]
-    return Models(inputs.contiguous(), outputs.contiguous(), not reason, reason)
+    return _models(theory, signs, ending, reason, not_finite)
 
 
-def _estimate(found: int, max_models: int, spent_s: float, timeout_s: float) -> None:
-    """Gives up when a quarter of the time has shown that twice the time would not do."""
-    if spent_s > timeout_s / 4 and spent_s / found * max_models > 2 * timeout_s:
-        raise _GaveUpError(f"{_SLOW} more than {timeout_s:g} s to list")
+def _collect(lister: Lister, max_models: int, found: list[list[int]]) -> tuple[Ending, str]:
+    """Fills the list; returns why it ends, and that in words."""
+    try:
+        while lister.check():
+            if len(found) == max_models:
+                return Ending.MANY, f"has more than {max_models} models"
+            found.append(lister.signs())
+            lister.forbid()
+            if len(found) == _LOOK and has_far_more(lister, max_models):
+                return Ending.ESTIMATED, f"has far more than {max_models} models"
+    except OutOfWorkError:
+        return Ending.WORK, f"needs more than {lister.max_work:,} steps to list"
+    except UndecidedError as error:
+        return Ending.UNKNOWN, f"makes z3 answer unknown ({error})"
+    return Ending.COMPLETE, ""
 
 
-def _by_clauses(cnf: Cnf, deadline: float) -> Iterator[list[int]]:
-    """Finite theories: a SAT solver, thousands of models a second."""
-    variables = {abs(x) for x in cnf.columns}
-    with Minisat22(bootstrap_with=cnf.clauses) as solver:
-        left_s = min(max(deadline - time.monotonic(), 0.0), LONGEST_S)
-        alarm = threading.Timer(left_s, solver.interrupt)
-        alarm.daemon = True
-        alarm.start()
-        try:
-            while solver.solve_limited(expect_interrupt=True):
-                values = solver.get_model() or []
-                # A variable that no clause mentions has no value: both are models.
-                values.extend(range(len(values) + 1, cnf.n_variables + 1))
-                yield [1 if values[abs(x) - 1] * x > 0 else -1 for x in cnf.columns]
-                solver.add_clause([-values[variable - 1] for variable in variables])
-            if solver.get_status() is None:
-                raise TimeoutError
-        finally:
-            alarm.cancel()
-            alarm.join()
+def has_far_more(lister: Lister, max_models: int) -> bool:
+    """Whether there are far more models than `max_models`, by Knuth's estimate of a tree's size.
+
+    One descent fixes column after column at random to a value that a model has, and doubles its
+    estimate where both values are possible. The expected estimate is at most the number of models,
+    so the chance that a single one exceeds a thousand times that number is below 1/1000, and that
+    three do is below 1e-9. Descents are pseudo-random and the same in every process.
+
+    Reference:
+        Knuth, *Estimating the efficiency of backtrack programs*, 1975.
+    """
+    draw = random.Random(0)
+    enough = _MARGIN * max_models
+    if enough >= 2 ** len(lister.literals):
+        return False
+    return all(_descend(lister, draw, enough) for _ in range(_ESTIMATES))
 
 
-def _by_z3(theory: Theory, deadline: float) -> Iterator[list[int]]:
-    """Any theory: z3, about a thousand models a second."""
-    own = copy.deepcopy(theory)
-    columns = (*own.inputs, *own.outputs)
-    context = own.inputs[0].ctx
-    prefix = unheard_of(own.formulas, "column")
-    literals = [z3.FreshBool(prefix, ctx=context) for _ in columns]
-    solver = z3.SimpleSolver(ctx=context)
-    solver.add(*own.formulas, *(x == column for x, column in zip(literals, columns, strict=True)))
-    while True:
-        left_ms = milliseconds(deadline - time.monotonic())
-        if left_ms <= 0:
-            raise TimeoutError
-        answer = ask(solver, left_ms)
-        if answer == z3.unsat:
-            return
-        if answer == z3.unknown:
-            reason = solver.reason_unknown().removeprefix("(").removesuffix(")")
-            if reason in ("timeout", "canceled") or time.monotonic() >= deadline:
-                raise TimeoutError
-            raise _GaveUpError(f"z3 answers unknown ({reason})")
-        model = solver.model()
-        values = [z3.is_true(model.eval(x, model_completion=True)) for x in literals]
-        yield [1 if value else -1 for value in values]
-        solver.add(z3.Or([z3.Not(x) if v else x for x, v in zip(literals, values, strict=True)]))
+def _descend(lister: Lister, draw: random.Random, enough: int) -> bool:
+    """Whether the estimate of one descent exceeds `enough`."""
+    if not _possible(lister, ()):
+        return False
+    model = lister.values()
+    fixed: list[int] = []
+    size = 1
+    for literal in lister.literals:
+        fixed.append(literal if literal in model else -literal)
+        if not _possible(lister, [*fixed[:-1], -fixed[-1]]):
+            continue
+        size *= 2
+        if size > enough:
+            return True
+        if draw.random() < 0.5:
+            fixed[-1] = -fixed[-1]
+            model = lister.values()
+    return False
+
+
+def _possible(lister: Lister, literals: Sequence[int]) -> bool:
+    """Whether the literals can hold together; what the solver cannot decide counts as no."""
+    try:
+        return lister.check(literals)
+    except UndecidedError:
+        return False
+
+

@@ -1,4 +1,4 @@
-"""This file answers from the list of all models, whole batches at a time, on the logits' device.
+"""Answers from the list of all models, whole batches at a time, on the logits' device.
 
 Few columns: a table with an entry for each partial assignment to them says which model fits it
 first, so `solve` is one look-up and `core` one a deletion.
@@ -25,7 +25,7 @@ from smtlayer.interrupts import interruptible
 from smtlayer.solvers.base import Solver
 from smtlayer.solvers.exact import first_minimum, total_weight
 from smtlayer.solvers.limits import check_count, check_limits
-from smtlayer.solvers.models import Models, list_models
+from smtlayer.solvers.models import MAX_WORK, Ending, Models, list_models
 from smtlayer.solvers.posterior import (
     Posterior,
     asked_halves,
@@ -49,7 +49,9 @@ class Table:
 
     Args:
         max_models: Refuse theories with more models than this over inputs and outputs.
-        timeout_s: Time limit for making the list.
+        max_work: Steps that making the list may take: propagations of the SAT solver, or resource
+            units of z3 where the theory does not come down to bits. A million takes a second or
+            less.
 
     Examples:
         >>> import z3
@@ -61,11 +63,11 @@ class Table:
     """
 
     max_models: int = 100_000
-    timeout_s: float = 60.0
+    max_work: float = MAX_WORK
 
     def __post_init__(self) -> None:
         check_count("Table", "max_models", self.max_models)
-        check_limits(self, "timeout_s")
+        check_limits(self, "max_work")
 
     @interruptible
     def compile(self, theory: Theory) -> Solver:
@@ -75,22 +77,29 @@ class Table:
             TooManyModelsError: If the list cannot be completed within the limits.
         """
         check_theory_given("Table", theory)
-        models = list_models(theory, self.max_models, self.timeout_s)
+        models = list_models(theory, self.max_models, self.max_work)
         if not models.complete:
             raise TooManyModelsError(self._refusal(theory, models))
         return TableSolver(theory, models)
 
     def _refusal(self, theory: Theory, models: Models) -> str:
         columns = theory.n_inputs + theory.n_outputs
-        if models.reason.startswith("has more"):
-            return (
-                f"Table: this theory has more than max_models={self.max_models} models over its "
-                f"{columns} inputs and outputs. Use Z3() instead, or raise max_models."
-            )
-        return (
-            f"Table: listing the models of this theory stopped at {len(models)}: "
-            f"{models.reason}. Use Z3() instead, or raise timeout_s."
-        )
+        other = "Z3()" if models.not_finite else "Sat()"
+        many = f"max_models={self.max_models} models over its {columns} inputs and outputs"
+        match models.ending:
+            case Ending.MANY:
+                what, also = f"this theory has more than {many}.", ", or raise max_models"
+            case Ending.ESTIMATED:
+                what, also = f"this theory has far more than {many}, by an estimate.", ""
+            case Ending.WORK:
+                what = (
+                    f"this theory needs more than max_work={self.max_work:.0f} steps to list; "
+                    f"{len(models)} models were found."
+                )
+                also = ", or raise max_work"
+            case _:
+                what, also = f"this theory {models.reason} after {len(models)} models.", ""
+        return f"Table: {what} Use {other} instead{also}."
 
 
 @final
