@@ -1,22 +1,21 @@
-"""This file tells what a user should know of a theory before training with it."""
+"""Reports what to know about a theory before training with it."""
 
 import copy
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import torch
 import z3
 
-from smtlayer.forks import uses_z3
-from smtlayer.interrupts import interruptible
+from smtlayer.solvers.advice import Advice, advise
 from smtlayer.solvers.auto import Auto
 from smtlayer.solvers.base import Backend
 from smtlayer.solvers.conflict import Conflicts
-from smtlayer.solvers.limits import check_count, check_limit, milliseconds
+from smtlayer.solvers.limits import check_count, check_limit
+from smtlayer.solvers.listing import OutOfWorkError, ask_counted
 from smtlayer.solvers.models import Models, list_models
 from smtlayer.solvers.results import Status
-from smtlayer.solvers.z3 import ask
 from smtlayer.theory import Theory
 from smtlayer.theory.symbols import free_symbols, unheard_of
 from smtlayer.theory.values import text_of
@@ -48,52 +47,68 @@ class LabelCounts:
 
 @dataclass(frozen=True, slots=True)
 class TheoryReport:
-    """What `Theory.check` found; None stands for a question that found no answer in time."""
+    """What `Theory.check` found; None for a question that was not decided within its limit."""
 
     theory: Theory
     satisfiable: bool | None
     conflict: tuple[Conflict, ...]  # a minimal set of constraints that contradict each other
     functional: bool | None  # whether the inputs determine the outputs
+    pinned: bool | None  # whether the outputs determine the inputs: each label fits one input
     total: bool | None  # whether every value of the inputs has a model
-    n_models: int  # over inputs and outputs
+    n_models: int  # that were listed, over inputs and outputs
     n_models_exact: bool  # if not, there are more, or the rest could not be found
-    max_models: int  # models were counted up to this number
+    more_than: int | None  # if there are more models than this, however few were listed
+    max_work: float  # steps that each question could take
+    timeout_s: float  # that the search for a contradiction could take
     inputs_per_label: LabelCounts | None
     backend: Backend  # that `Auto` would choose
     backend_reason: str
+    rule: str | None  # to begin with, for `SMTLayer(theory, backward=...)`; None without a model
+    rule_reason: str
 
     @property
     def converges(self) -> bool | None:
         """Whether each label fits one input and each input one label: the paper's Theorem 1."""
-        if self.functional is False:
+        if self.functional is False or self.pinned is False:
             return False
-        if self.functional is None or self.inputs_per_label is None:
-            return None
-        return self.inputs_per_label.most == 1
+        return None if self.functional is None or self.pinned is None else True
 
     def __str__(self) -> str:
         rows = [
-            ("satisfiable", _say(self.satisfiable, "yes", "no: it has no model at all")),
+            ("satisfiable", self._satisfiable()),
             *(("", _describe(part)) for part in self.conflict),
-            ("outputs", _say(self.functional, "determined by the inputs",
-                             "not determined by the inputs: some inputs allow several")),
-            ("inputs", _say(self.total, "every one has a model", "some have no model")),
+            ("outputs", self._say(self.functional, "determined by the inputs",
+                                  "not determined by the inputs: some inputs allow several")),
+            ("inputs", self._say(self.total, "every one has a model", "some have no model")),
             ("models", self._models()),
             ("inputs per label", self._labels()),
-            ("convergence", _say(self.converges,
-                                 "each label fits exactly one input (Theorem 1 holds)",
-                                 self._shortcut())),
+            ("convergence", self._say(self.converges,
+                                      "each label fits exactly one input (Theorem 1 holds)",
+                                      self._shortcut())),
             ("backend", f"{self.backend!r}, because {self.backend_reason}"),
+            ("rule", f"{self.rule}, because {self.rule_reason}"),
         ]  # fmt: skip
         if self.satisfiable is False:
             rows = rows[: 1 + len(self.conflict)]
         return "\n".join([repr(self.theory), *(f"  {name:<17} {text}" for name, text in rows)])
 
+    def _say(self, answer: bool | None, yes: str, no: str) -> str:
+        if answer is None:
+            return f"unknown: not decided within {self.max_work:,.0f} steps of the solver"
+        return yes if answer else no
+
+    def _satisfiable(self) -> str:
+        text = self._say(self.satisfiable, "yes", "no: it has no model at all")
+        return text if self.satisfiable is not None else f"{text}, nor in {self.timeout_s:g} s"
+
     def _models(self) -> str:
         if self.n_models_exact:
             return f"{self.n_models:,}"
-        beyond = self.n_models == self.max_models
-        return f"{'more than' if beyond else 'not all found: at least'} {self.n_models:,}"
+        if self.more_than is not None:
+            return f"more than {self.more_than:,}"
+        least = max(self.n_models, int(self.satisfiable is True))
+        steps = f"within {self.max_work:,.0f} steps of the solver"
+        return f"at least {least:,}; not all found {steps}" if least else f"none found {steps}"
 
     def _shortcut(self) -> str:
         if self.functional is False:
@@ -103,39 +118,47 @@ class TheoryReport:
     def _labels(self) -> str:
         counts = self.inputs_per_label
         if counts is None:
-            return "not counted: the models were not all listed"
+            return "1" if self.pinned else "not counted: the models were not all listed"
         return (
             f"{counts.least:,} to {counts.most:,}, mean {counts.mean:,.1f}, "
             f"over {counts.labels:,} labels"
         )
 
 
-@interruptible
 def check_theory(
-    theory: Theory, *, timeout_s: float = 10.0, max_models: int = 20_000
+    theory: Theory,
+    *,
+    timeout_s: float = 10.0,
+    max_models: int = 20_000,
+    max_work: float = Auto.max_work,
 ) -> TheoryReport:
-    """Asks what `TheoryReport` holds, each question under the time limit."""
+    """Asks what `TheoryReport` holds; see `Theory.check` for the limits."""
     check_limit("Theory.check", "timeout_s", timeout_s)
     check_count("Theory.check", "max_models", max_models)
-    satisfiable, conflict = _satisfiable(theory, timeout_s)
-    models = list_models(theory, max_models, timeout_s)
-    limit = min(timeout_s, Auto().list_timeout_s)
-    choice = Auto(list_timeout_s=limit).choose(theory)
-    total = _total(theory, models, timeout_s)
-    if len(models) or total:
-        satisfiable = True
+    check_limit("Theory.check", "max_work", max_work)
+    models = list_models(theory, max_models, max_work)
+    choice = Auto().choose(theory)
+    total = _total(theory, models, max_work)
+    satisfiable, conflict = (True, ()) if len(models) or total else _satisfiable(theory, timeout_s)
+    pinned = _determines(theory, "outputs", models, max_work)
+    advice = Advice("", "") if satisfiable is False else advise(choice.backend, pinned)
     return TheoryReport(
         theory=theory,
         satisfiable=satisfiable,
         conflict=conflict,
-        functional=_functional(theory, models, timeout_s),
+        functional=_determines(theory, "inputs", models, max_work),
+        pinned=pinned,
         total=total,
         n_models=len(models),
         n_models_exact=models.complete,
-        max_models=max_models,
+        more_than=max_models if models.many else None,
+        max_work=max_work,
+        timeout_s=timeout_s,
         inputs_per_label=_label_counts(models) if models.complete and len(models) else None,
         backend=choice.backend,
         backend_reason=choice.reason,
+        rule=advice.rule or None,
+        rule_reason=advice.reason,
     )
 
 
@@ -158,30 +181,35 @@ def _part(theory: Theory, place: int) -> Conflict:
     return Conflict(place, text, theory.constraint_names[place])
 
 
-@uses_z3
-def _functional(theory: Theory, models: Models, timeout_s: float) -> bool | None:
-    """Whether no input allows two outputs: by the list, else by two copies of the theory."""
-    distinct = len(torch.unique(models.inputs, dim=0)) if len(models) else 0
-    if distinct < len(models):
+def _determines(
+    theory: Theory, given: Literal["inputs", "outputs"], models: Models, max_work: float
+) -> bool | None:
+    """Whether the inputs determine the outputs, or the other way round.
+
+    By the list; where it is not complete, by two copies of the theory that agree on what is given.
+    """
+    listed = models.inputs if given == "inputs" else models.outputs
+    if len(torch.unique(listed, dim=0) if len(models) else listed) < len(models):
         return False
     if models.complete:
         return True
     own = copy.deepcopy(theory)
-    kept = {e.name for e in own._inputs}
-    others = [d for name, d in free_symbols(own.formulas).items() if name not in kept]
+    sides = [(own._inputs, own.outputs), (own._outputs, own.inputs)]
+    kept, asked = sides[given == "outputs"]
+    names = {e.name for e in kept}
+    others = [d for name, d in free_symbols(own.formulas).items() if name not in names]
     if any(d.arity() for d in others):
         return None  # a second copy of a function takes more than substitution of constants
     prefix = unheard_of(own.formulas, "copy")
     constants = [(d(), z3.FreshConst(d.range(), prefix)) for d in others]
     solver = z3.Solver(ctx=own.inputs[0].ctx)
     solver.add(*own.formulas, *(z3.substitute(f, *constants) for f in own.formulas))
-    solver.add(z3.Or([y != z3.substitute(y, *constants) for y in own.outputs]))
-    another = _answer(solver, timeout_s)
+    solver.add(z3.Or([column != z3.substitute(column, *constants) for column in asked]))
+    another = _answer(solver, max_work)
     return None if another is None else not another
 
 
-@uses_z3
-def _total(theory: Theory, models: Models, timeout_s: float) -> bool | None:
+def _total(theory: Theory, models: Models, max_work: float) -> bool | None:
     """Whether each value of the inputs has a model: by the list, else by a quantified question."""
     if models.complete:
         return len(torch.unique(models.inputs, dim=0)) == _input_values(theory)
@@ -195,7 +223,7 @@ def _total(theory: Theory, models: Models, timeout_s: float) -> bool | None:
     solver.add(*(e.domain for e in own._inputs if e.domain is not None))
     impossible = z3.Not(z3.And(*own.formulas))
     solver.add(z3.ForAll([d() for d in others], impossible) if others else impossible)
-    stuck = _answer(solver, timeout_s)
+    stuck = _answer(solver, max_work)
     return None if stuck is None else not stuck
 
 
@@ -212,13 +240,12 @@ def _label_counts(models: Models) -> LabelCounts:
     )
 
 
-def _answer(solver: Any, timeout_s: float, *assumptions: Any) -> bool | None:
-    answer = ask(solver, max(1, milliseconds(timeout_s)), *assumptions)
+def _answer(solver: Any, max_work: float) -> bool | None:
+    try:
+        answer = ask_counted(solver, max_work)
+    except OutOfWorkError:
+        return None
     return None if answer == z3.unknown else bool(answer == z3.sat)
-
-
-def _say(answer: bool | None, yes: str, no: str) -> str:
-    return "not answered" if answer is None else yes if answer else no
 
 
 def _describe(part: Conflict) -> str:

@@ -1,6 +1,7 @@
 """Solvers that find models one by one and count their own work."""
 
 import copy
+import math
 from collections.abc import Sequence
 from typing import Any, Protocol, Self, final
 
@@ -11,6 +12,7 @@ from smtlayer.solvers.clauses import Cnf
 from smtlayer.theory import Theory
 from smtlayer.theory.symbols import unheard_of
 
+MOST_WORK = 2**32 - 1  # that z3 can be given for one question
 _SLICE = 500_000  # propagations without a look for Ctrl-C: a fraction of a second
 _QUESTION = 1000  # steps that a question to z3 counts besides z3's own
 _FORBIDDEN = 0.25  # and for each model forbidden before it
@@ -25,14 +27,17 @@ class UndecidedError(Exception):
 
 
 class Lister(Protocol):
-    """An incremental solver over the columns of a theory.
+    """An incremental solver over the columns of a theory."""
 
-    `literals` holds one literal per column that is not an equal or opposite of an earlier one;
-    `max_work` is the number of steps that all questions together may take.
-    """
+    @property
+    def literals(self) -> Sequence[int]:
+        """One literal per column, without equals and opposites of earlier ones where known."""
+        ...
 
-    literals: Sequence[int]
-    max_work: int
+    @property
+    def max_work(self) -> int:
+        """Steps that all questions together may take."""
+        ...
 
     def __enter__(self) -> Self: ...
 
@@ -140,9 +145,9 @@ class TermLister:
         """See `Lister`."""
         terms = [self._terms[x - 1] if x > 0 else self._false[-x - 1] for x in literals]
         self._counted += _QUESTION + _FORBIDDEN * self._forbidden
-        answer = ask_counted(self._solver, int(self.max_work - self._counted), *terms)
+        answer = ask_counted(self._solver, self.max_work - self._counted, *terms)
         if answer == z3.unknown:
-            raise UndecidedError(self._solver.reason_unknown().strip("()"))
+            raise UndecidedError(self._solver.reason_unknown().removeprefix("(").removesuffix(")"))
         return bool(answer == z3.sat)
 
     def values(self) -> set[int]:
@@ -162,19 +167,20 @@ class TermLister:
         self._solver.add(z3.Or([false if sign > 0 else true for true, false, sign in pairs]))
 
 
-def ask_counted(solver: Any, max_work: int, *assumptions: Any) -> Any:
+def ask_counted(solver: Any, max_work: float, *assumptions: Any) -> Any:
     """z3's answer if its context has done at most `max_work` steps by then.
 
     Raises:
         OutOfWorkError: If it would take more.
     """
-    left = max_work - steps(solver)
+    most = math.ceil(min(max_work, MOST_WORK))
+    left = most - steps(solver)
     if left <= 0:
         raise OutOfWorkError
     solver.set("rlimit", left)
     answer = solver.check(*assumptions)
     if answer == z3.unknown:
-        if steps(solver) >= max_work:
+        if steps(solver) >= most:
             raise OutOfWorkError
         reason = solver.reason_unknown()
         if "keyboard" in reason or "cancel" in reason:  # z3 catches Ctrl-C while it works

@@ -18,6 +18,7 @@ from smtlayer.errors import NotFiniteError, TooLargeError
 from smtlayer.solvers import store
 from smtlayer.solvers.cnf import to_cnf
 from smtlayer.solvers.listing import (
+    MOST_WORK,
     ClauseLister,
     Lister,
     OutOfWorkError,
@@ -27,7 +28,6 @@ from smtlayer.solvers.listing import (
 from smtlayer.theory import Theory
 
 MAX_WORK = 100_000_000  # of a list that was asked for; a minute or so
-_MOST_WORK = 2**32 - 1  # that z3 can be given for one question
 _REMEMBERED = 16
 _LOOK = 256  # models after which their number is estimated
 _ESTIMATES, _MARGIN = 3, 1000
@@ -85,7 +85,7 @@ def list_models(theory: Theory, max_models: int, max_work: float = MAX_WORK) -> 
             down to bits. They are counted, so the outcome is the same on every machine. A million
             takes about a second or less.
     """
-    work = math.ceil(min(max_work, _MOST_WORK))
+    work = math.ceil(min(max_work, MOST_WORK))
     key = (f"models_{max_models}_{work}", theory.digest)
     if key not in _memory:
         models = _load(theory, *key)
@@ -195,5 +195,3 @@ def _possible(lister: Lister, literals: Sequence[int]) -> bool:
         return lister.check(literals)
     except UndecidedError:
         return False
-
-

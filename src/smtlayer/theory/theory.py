@@ -222,18 +222,21 @@ class Theory:
         """
         return decode_rows(self._inputs, inputs, "inputs")
 
-    def check(self, *, timeout_s: float = 10.0, max_models: int = 20_000) -> "TheoryReport":
-        """Tells what to know before training: see `TheoryReport`.
+    def check(
+        self, *, timeout_s: float = 10.0, max_models: int = 20_000, max_work: float = 5_000_000
+    ) -> "TheoryReport":
+        """Reports what to know before training, and which rule to begin with: see `TheoryReport`.
 
         Args:
-            timeout_s: Time limit of each question.
+            timeout_s: Time limit for finding the constraints of a contradiction.
             max_models: Models are counted up to this number.
+            max_work: Steps of the solver that any other question may take; see `Auto`.
         """
         # The one import against the direction of the tree: the report asks solvers about a theory,
         # and users look for it here.
         from smtlayer.solvers.check import check_theory
 
-        return check_theory(self, timeout_s=timeout_s, max_models=max_models)
+        return check_theory(self, timeout_s=timeout_s, max_models=max_models, max_work=max_work)
 
     def __repr__(self) -> str:
         count = len(self.constraints)
