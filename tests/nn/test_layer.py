@@ -215,7 +215,7 @@ def test_solve_tells_the_whole_answer():
 def test_the_layer_prints_its_theory_backend_and_rules():
     assert str(SMTLayer(xor(), backend=Table(max_models=9))) == (
         "SMTLayer(Theory(1 constraint, inputs=[a, b], outputs=[y]), "
-        "backend=Table(max_models=9, timeout_s=60.0), forward='smt', inference='maxsmt', "
+        "backend=Table(max_models=9, max_work=100000000), forward='smt', inference='maxsmt', "
         "backward='core', weights='logit', scale='gradient', cuda_graphs=True, "
         "on_unknown='zero')"
     )

@@ -65,12 +65,12 @@ def test_an_attribute_error_in_a_backend_is_told_as_it_is():
             lambda: Table(max_models=-1),
             "Table expects max_models as a whole number of 1 or more. Got -1",
         ),
-        (lambda: Table(timeout_s=0), "Table expects timeout_s above 0. Got 0"),
+        (lambda: Table(max_work=0), "Table expects max_work above 0. Got 0"),
         (
             lambda: Auto(max_models=0),
             "Auto expects max_models as a whole number of 1 or more. Got 0",
         ),
-        (lambda: Auto(list_timeout_s=-1), "Auto expects list_timeout_s above 0. Got -1"),
+        (lambda: Auto(max_work=-1), "Auto expects max_work above 0. Got -1"),
         (lambda: Auto(timeout_ms=-5), "Auto expects timeout_ms above 0. Got -5"),
         (lambda: Enumerate(timeout_ms=0), "Enumerate expects timeout_ms above 0. Got 0"),
         (lambda: Z3(timeout_ms=0), "Z3 expects timeout_ms above 0. Got 0"),
@@ -91,7 +91,8 @@ def test_limits_must_be_numbers(wrong):
     for who, name, make in (
         ("Z3", "timeout_ms", Z3),
         ("Sat", "timeout_ms", Sat),
-        ("Auto", "list_timeout_s", Auto),
+        ("Auto", "max_work", Auto),
+        ("Theory.check", "max_work", xor().check),
         ("Theory.check", "timeout_s", xor().check),
         ("SMTLayer.explain", "timeout_s", partial(layer.explain, torch.ones(2))),
     ):
@@ -103,8 +104,8 @@ def test_limits_must_be_numbers(wrong):
 @pytest.mark.parametrize("limit", [math.inf, 2**40])
 def test_limits_may_be_as_good_as_none(limit):
     theory, signs = addition(2), torch.tensor([[1, -1, 1, 1]], dtype=torch.int8)
-    unbounded = [Z3(limit), Sat(limit), Table(timeout_s=limit), Enumerate(timeout_ms=limit),
-                 Auto(timeout_ms=limit, list_timeout_s=limit), Z3(limit, workers=1)]  # fmt: skip
+    unbounded = [Z3(limit), Sat(limit), Table(max_work=limit), Enumerate(timeout_ms=limit),
+                 Auto(timeout_ms=limit, max_work=limit), Z3(limit, workers=1)]  # fmt: skip
     for backend in unbounded:
         solver = backend.compile(theory)
         assert solver.solve(signs).status.item() == Status.SAT
@@ -113,7 +114,7 @@ def test_limits_may_be_as_good_as_none(limit):
         told = layer.explain(signs.double(), {"total": [0]}, runner_up=True, timeout_s=limit)[0]
         assert told.blame.constraints
         assert told.runner_up is not None
-    assert theory.check(timeout_s=limit).satisfiable
+    assert theory.check(timeout_s=limit, max_work=limit).satisfiable
 
 
 def test_training_works_after_a_first_call_in_inference_mode():

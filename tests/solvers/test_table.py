@@ -16,6 +16,9 @@ import z3
 from helpers import all_equal, seeds
 from smtlayer import Z3, Status, Table, Theory, TooManyModelsError
 from smtlayer.solvers.exact import first_minimum
+from smtlayer.solvers.models import list_models
+from smtlayer.tasks.sudoku_rules import sudoku_theory
+from smtlayer.testing import THEORIES
 from smtlayer.testing.theories import addition
 
 # columns: look-up, one word of float32, one of float64, several words
@@ -131,25 +134,39 @@ def test_a_theory_without_a_model_is_unsat_whatever_is_asked(inputs):
 def test_too_many_models_are_refused_with_what_to_do():
     message = (
         r"^Table: this theory has more than max_models=15 models over its 7 inputs and outputs\. "
-        r"Use Z3\(\) instead, or raise max_models\.$"
+        r"Use Sat\(\) instead, or raise max_models\.$"
     )
     with pytest.raises(TooManyModelsError, match=message):
         Table(max_models=15).compile(addition())
     assert len(Table(max_models=16).compile(addition())._models) == 16
 
 
-def test_a_list_that_takes_too_long_is_refused_with_what_to_do():
+def test_what_is_not_finite_is_referred_to_z3():
+    with pytest.raises(TooManyModelsError, match=r"Use Z3\(\) instead, or raise max_models\.$"):
+        Table(max_models=1).compile(THEORIES["strings"]())
+
+
+def test_a_list_that_takes_too_much_work_is_refused_with_what_to_do():
     a = z3.BitVec("a", 40)
     y = z3.Bool("y")
     theory = Theory(y == (z3.URem(a, 7) == 3), inputs=[a], outputs=[y])
     message = (
-        r"^Table: listing the models of this theory stopped at \d+: ran out of time after 0\.2 s\. "
-        r"Use Z3\(\) instead, or raise timeout_s\.$"
+        r"^Table: this theory needs more than max_work=20000 steps to list; \d+ models were "
+        r"found\. Use Sat\(\) instead, or raise max_work\.$"
     )
-    start = time.monotonic()
     with pytest.raises(TooManyModelsError, match=message):
-        Table(max_models=10**7, timeout_s=0.2).compile(theory)
-    assert time.monotonic() - start < 3
+        Table(max_models=10**7, max_work=20_000).compile(theory)
+
+
+def test_a_sudoku_is_refused_by_an_estimate():
+    message = (
+        r"^Table: this theory has far more than max_models=100000 models over its 648 inputs and "
+        r"outputs, by an estimate\. Use Sat\(\) instead\.$"
+    )
+    theory = sudoku_theory(3)
+    with pytest.raises(TooManyModelsError, match=message):
+        Table().compile(theory)
+    assert len(list_models(theory, 100_000)) == 256  # models that were listed before
 
 
 @pytest.mark.parametrize("seed", seeds(14, 40))
@@ -221,7 +238,7 @@ MEMORY = """
     theory = Theory(y == z3.Extract(5, 0, x), inputs=[x], outputs=[y])
     torch.manual_seed(0)
     signs = torch.randint(0, 2, (20_000, 16), dtype=torch.int8) * 2 - 1
-    solver = TableSolver(theory, Models(signs, signs[:, -6:].contiguous(), True, ""))
+    solver = TableSolver(theory, Models(signs, signs[:, -6:].contiguous()))
     rows = torch.randint(0, 2, (1024, 16), dtype=torch.int8) * 2 - 1
     weights, wanted = torch.rand(1024, 16), signs[:1024, -6:]
 

@@ -72,9 +72,9 @@ class Auto:
                 Table(self.max_models, self.max_work),
                 f"it has {count:,} model{plural} over its inputs and outputs, few enough to list",
             )
-        if models.not_finite:
+        if models.beyond_sat:
             backend: Backend = Z3(self.timeout_ms, workers=self.workers)
-            return Choice(backend, f"{_too_many(models)}, and {models.not_finite}")
+            return Choice(backend, f"{_too_many(models)}, and {models.beyond_sat}")
         backend = Sat(self.timeout_ms, workers=self.workers)
         return Choice(backend, f"{_too_many(models)}, but it is finite")
 

@@ -49,9 +49,9 @@ class Models:
 
     inputs: Tensor  # (K, n) int8
     outputs: Tensor  # (K, m) int8
-    ending: Ending
-    reason: str  # why the list is not complete, said of the theory
-    not_finite: str  # why the theory does not come down to bits; empty if it does
+    ending: Ending = Ending.COMPLETE
+    reason: str = ""  # why the list is not complete, said of the theory
+    beyond_sat: str = ""  # why `Sat` cannot take the theory; empty if it can
 
     @property
     def complete(self) -> bool:
@@ -99,7 +99,7 @@ def list_models(theory: Theory, max_models: int, max_work: float = MAX_WORK) -> 
 
 
 def _save(models: Models, kind: str, digest: str) -> None:
-    texts = (models.ending.name, models.reason, models.not_finite)
+    texts = (models.ending.name, models.reason, models.beyond_sat)
     text = np.frombuffer("\0".join(texts).encode(), dtype=np.uint8)
     signs = torch.cat([models.inputs, models.outputs], dim=-1).numpy()
     store.save(kind, digest, signs=signs, text=text)
@@ -113,9 +113,9 @@ def _load(theory: Theory, kind: str, digest: str) -> Models | None:
     return _models(theory, torch.from_numpy(kept["signs"]), Ending[ending], *texts)
 
 
-def _models(theory: Theory, signs: Tensor, ending: Ending, reason: str, not_finite: str) -> Models:
+def _models(theory: Theory, signs: Tensor, ending: Ending, reason: str, beyond_sat: str) -> Models:
     inputs, outputs = signs[:, : theory.n_inputs], signs[:, theory.n_inputs :]
-    return Models(inputs.contiguous(), outputs.contiguous(), ending, reason, not_finite)
+    return Models(inputs.contiguous(), outputs.contiguous(), ending, reason, beyond_sat)
 
 
 def _list(theory: Theory, max_models: int, max_work: int) -> Models:
@@ -123,15 +123,15 @@ def _list(theory: Theory, max_models: int, max_work: int) -> Models:
     try:
         cnf = to_cnf(theory)
     except (NotFiniteError, TooLargeError) as error:
-        lister, not_finite = TermLister(theory, max_work), str(error)
+        lister, beyond_sat = TermLister(theory, max_work), str(error)
     else:
-        lister, not_finite = ClauseLister(cnf, max_work), ""
+        lister, beyond_sat = ClauseLister(cnf, max_work), ""
     found: list[list[int]] = []
     with lister:
         ending, reason = _collect(lister, max_models, found)
     signs = torch.tensor(sorted(found), dtype=torch.int8, device="cpu")
     signs = signs.reshape(len(found), theory.n_inputs + theory.n_outputs)
-    return _models(theory, signs, ending, reason, not_finite)
+    return _models(theory, signs, ending, reason, beyond_sat)
 
 
 def _collect(lister: Lister, max_models: int, found: list[list[int]]) -> tuple[Ending, str]:

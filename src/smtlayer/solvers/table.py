@@ -84,7 +84,7 @@ class Table:
 
     def _refusal(self, theory: Theory, models: Models) -> str:
         columns = theory.n_inputs + theory.n_outputs
-        other = "Z3()" if models.not_finite else "Sat()"
+        other = "Z3()" if models.beyond_sat else "Sat()"
         many = f"max_models={self.max_models} models over its {columns} inputs and outputs"
         match models.ending:
             case Ending.MANY:
