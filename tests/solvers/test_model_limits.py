@@ -1,12 +1,17 @@
 """A list of models ends by counted work, by a count or by an estimate, and says which."""
 
 import itertools
+import os
+import signal
+import sys
+import threading
 
 import pytest
 import z3
 from listers import PLENTY
 
 from smtlayer import Theory, one_hot
+from smtlayer.solvers import listing as listers
 from smtlayer.solvers import models as listing
 from smtlayer.solvers.cnf import to_cnf
 from smtlayer.solvers.listing import ClauseLister, TermLister, UndecidedError
@@ -125,17 +130,28 @@ def test_an_undecided_question_counts_as_no_in_an_estimate():
     assert not has_far_more(Undecided(), 10)
 
 
-def test_ctrl_c_is_raised_and_is_not_taken_for_used_up_work(monkeypatch):
-    lister = TermLister(THEORIES["strings"](), PLENTY)
-
-    def pressed(*terms):
-        lister._solver.ctx.interrupt()
-        return z3.unknown
-
-    monkeypatch.setattr(lister._solver, "check", pressed)
-    monkeypatch.setattr(lister._solver, "reason_unknown", lambda: "canceled")
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signals")
+@pytest.mark.parametrize("build", [pigeons, cubes])  # by clauses, by z3
+def test_ctrl_c_ends_a_list_that_has_work_left(build):
+    threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
     with pytest.raises(KeyboardInterrupt):
-        lister.check()
+        list_models(build(), max_models=10, max_work=PLENTY)
+
+
+def test_a_fork_that_stops_z3_changes_neither_the_list_nor_the_work(monkeypatch):
+    undisturbed = _fresh(THEORIES["strings"](), 10_000)
+    asked = []
+
+    def stoppable(interrupt, ask):
+        asked.append(ask())
+        return (None, True) if len(asked) == 3 else (asked[-1], False)
+
+    monkeypatch.setattr(listers, "stoppable", stoppable)
+    stopped = _fresh(THEORIES["strings"](), 10_000)
+    assert len(asked) > 3
+    assert len(stopped) == len(undisturbed)
+    assert (stopped.ending, stopped.reason) == (undisturbed.ending, undisturbed.reason)
+    assert stopped.inputs.tolist() == undisturbed.inputs.tolist()
 
 
 def test_lists_with_different_limits_are_kept_apart():

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
+from smtlayer.interrupts import interruptible
 from smtlayer.solvers.base import Backend, Solver
 from smtlayer.solvers.limits import check_count, check_limits
 from smtlayer.solvers.models import Models, list_models
@@ -61,6 +62,7 @@ class Auto:
     def __deepcopy__(self, memo: dict[int, Any]) -> "Auto":
         return self  # frozen; and a running executor cannot be copied
 
+    @interruptible
     def choose(self, theory: Theory) -> Choice:
         """The backend that `compile` would take for this theory, and why."""
         check_theory_given("Auto", theory)
@@ -78,6 +80,7 @@ class Auto:
         backend = Sat(self.timeout_ms, workers=self.workers)
         return Choice(backend, f"{_too_many(models)}, but it is finite")
 
+    @interruptible
     def compile(self, theory: Theory) -> Solver:
         """The chosen backend's solver."""
         return self.choose(theory).backend.compile(theory)

@@ -8,12 +8,14 @@ from typing import Any, Literal
 import torch
 import z3
 
+from smtlayer.forks import uses_z3
+from smtlayer.interrupts import interruptible
 from smtlayer.solvers.advice import Advice, advise
 from smtlayer.solvers.auto import Auto
 from smtlayer.solvers.base import Backend
 from smtlayer.solvers.conflict import Conflicts
 from smtlayer.solvers.limits import check_count, check_limit
-from smtlayer.solvers.listing import OutOfWorkError, ask_counted
+from smtlayer.solvers.listing import OutOfWorkError, ask_counted, restarting
 from smtlayer.solvers.models import Models, list_models
 from smtlayer.solvers.results import Status
 from smtlayer.theory import Theory
@@ -125,6 +127,7 @@ class TheoryReport:
         )
 
 
+@interruptible
 def check_theory(
     theory: Theory,
     *,
@@ -181,6 +184,8 @@ def _part(theory: Theory, place: int) -> Conflict:
     return Conflict(place, text, theory.constraint_names[place])
 
 
+@uses_z3
+@restarting
 def _determines(
     theory: Theory, given: Literal["inputs", "outputs"], models: Models, max_work: float
 ) -> bool | None:
@@ -209,6 +214,8 @@ def _determines(
     return None if another is None else not another
 
 
+@uses_z3
+@restarting
 def _total(theory: Theory, models: Models, max_work: float) -> bool | None:
     """Whether each value of the inputs has a model: by the list, else by a quantified question."""
     if models.complete:

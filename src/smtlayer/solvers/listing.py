@@ -2,16 +2,23 @@
 
 import copy
 import math
-from collections.abc import Sequence
-from typing import Any, Protocol, Self, final
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import wraps
+from typing import Any, ParamSpec, Protocol, Self, TypeVar, final
 
 import z3
 from pysat.solvers import Minisat22
 
+from smtlayer.forks import pause
+from smtlayer.interrupts import raise_pressed, stoppable
 from smtlayer.solvers.clauses import Cnf
+from smtlayer.solvers.z3 import leave_ctrl_c_to_python
 from smtlayer.theory import Theory
 from smtlayer.theory.symbols import unheard_of
 
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
 MOST_WORK = 2**32 - 1  # that z3 can be given for one question
 _SLICE = 500_000  # propagations without a look for Ctrl-C: a fraction of a second
 _QUESTION = 1000  # steps that a question to z3 counts besides z3's own
@@ -24,6 +31,22 @@ class OutOfWorkError(Exception):
 
 class UndecidedError(Exception):
     """The solver cannot decide a question, for the reason given."""
+
+
+class StoppedError(Exception):
+    """A fork stopped z3 in the middle of a question: what it has learnt and counted is void."""
+
+
+def restarting(function: Callable[_P, _T]) -> Callable[_P, _T]:
+    """Decorates a function that makes a solver and counts its work: a fork begins it anew."""
+
+    @wraps(function)
+    def counted(*args: _P.args, **kwargs: _P.kwargs) -> _T:
+        while True:
+            with suppress(StoppedError):
+                return function(*args, **kwargs)
+
+    return counted
 
 
 class Lister(Protocol):
@@ -88,6 +111,8 @@ class ClauseLister:
             left = self.max_work - self._solver.accum_stats()["propagations"]
             if left <= 0:
                 raise OutOfWorkError
+            pause()
+            raise_pressed()
             self._solver.prop_budget(min(left, _SLICE))
             # With `expect_interrupt` PySAT leaves Ctrl-C to Python and lets other threads run.
             answer = self._solver.solve_limited(list(literals), expect_interrupt=True)
@@ -172,19 +197,24 @@ def ask_counted(solver: Any, max_work: float, *assumptions: Any) -> Any:
 
     Raises:
         OutOfWorkError: If it would take more.
+        StoppedError: If a fork in another thread stopped z3.
     """
     most = math.ceil(min(max_work, MOST_WORK))
     left = most - steps(solver)
     if left <= 0:
         raise OutOfWorkError
+    foreign = leave_ctrl_c_to_python(solver)
+    pause()
     solver.set("rlimit", left)
-    answer = solver.check(*assumptions)
-    if answer == z3.unknown:
-        if steps(solver) >= most:
-            raise OutOfWorkError
-        reason = solver.reason_unknown()
-        if "keyboard" in reason or "cancel" in reason:  # z3 catches Ctrl-C while it works
-            raise KeyboardInterrupt
+    answer, stopped = stoppable(solver.interrupt, lambda: solver.check(*assumptions))
+    if answer in (z3.sat, z3.unsat):
+        return answer
+    if stopped:
+        raise StoppedError
+    if steps(solver) >= most:
+        raise OutOfWorkError
+    if foreign and "cancel" in solver.reason_unknown():  # z3 says so of the limit as well
+        raise KeyboardInterrupt
     return answer
 
 

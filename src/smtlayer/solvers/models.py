@@ -15,6 +15,8 @@ import torch
 from torch import Tensor
 
 from smtlayer.errors import NotFiniteError, TooLargeError
+from smtlayer.forks import uses_z3
+from smtlayer.interrupts import interruptible
 from smtlayer.solvers import store
 from smtlayer.solvers.cnf import to_cnf
 from smtlayer.solvers.listing import (
@@ -24,6 +26,7 @@ from smtlayer.solvers.listing import (
     OutOfWorkError,
     TermLister,
     UndecidedError,
+    restarting,
 )
 from smtlayer.theory import Theory
 
@@ -70,6 +73,7 @@ class Models:
 _memory: dict[tuple[str, str], Models] = {}
 
 
+@interruptible
 def list_models(theory: Theory, max_models: int, max_work: float = MAX_WORK) -> Models:
     """All models, or as many as the limits allow.
 
@@ -118,6 +122,8 @@ def _models(theory: Theory, signs: Tensor, ending: Ending, reason: str, beyond_s
     return Models(inputs.contiguous(), outputs.contiguous(), ending, reason, beyond_sat)
 
 
+@uses_z3
+@restarting
 def _list(theory: Theory, max_models: int, max_work: int) -> Models:
     lister: Lister
     try:

@@ -209,7 +209,7 @@ def ask(solver: Any, timeout_ms: int, *assumptions: Any) -> Any:
     question is then asked again.
     """
     deadline = time.monotonic() + timeout_ms / 1000
-    foreign = _leave_ctrl_c_to_python(solver)
+    foreign = leave_ctrl_c_to_python(solver)
     while True:
         pause()
         solver.set("timeout", timeout_ms)
@@ -226,7 +226,7 @@ def ask(solver: Any, timeout_ms: int, *assumptions: Any) -> Any:
         timeout_ms = left_ms
 
 
-def _leave_ctrl_c_to_python(solver: Any) -> bool:
+def leave_ctrl_c_to_python(solver: Any) -> bool:
     """Keeps z3 from handling SIGINT, since it loses presses; not in threads foreign to Python.
 
     Returns:
