@@ -59,8 +59,9 @@ def test_the_report_prints_one_line_a_finding():
         "  convergence       labels fit several inputs: blame may go to the wrong one",
         "  backend           Table(max_models=20000, max_work=5000000), because it has 256 models "
         "over its inputs and outputs, few enough to list",
-        f"  rule              {COOLING}, because labels fit several inputs, and Table weighs them "
-        "all; the training loop must set layer.progress from 0 to 1",
+        f"  rule              {COOLING}",
+        "                    because labels fit several inputs, and Table weighs them all; the "
+        "training loop must set layer.progress from 0 to 1",
     ]
 
 
@@ -283,7 +284,10 @@ def test_the_rule_to_begin_with_trains_a_layer_as_it_is(name):
     report = build().check()
     assert isinstance(report.backend, backend)
     assert (report.pinned, report.rule) == (pinned, rule)
-    assert f"  rule              {rule}, because {report.rule_reason}" in str(report).splitlines()
+    assert str(report).splitlines()[-2:] == [
+        f"  rule              {rule}",
+        f"                    because {report.rule_reason}",
+    ]
     layer = SMTLayer(build(), backward=report.rule)
     for layer.progress in (0.0, 0.4, 1.0):
         logits = torch.randn(8, layer.theory.n_inputs, requires_grad=True)

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from smtlayer.solvers.base import Backend
 from smtlayer.solvers.table import Table
 
-# The one rule that trained every problem it was measured on, from all seeds or nearly all: cool
-# down, mix, and let cores finish.
+# Cools down, mixes, and lets cores finish: with networks and Adam it trained addition, algebra and
+# the liar's puzzle, which no simple rule does.
 COOLING = (
     "schedule((0.3, marginal(temperature=anneal(8, 1, until=0.3, shape='geometric'))), "
     "(0.5, mix(core, marginal)), (1, core))"

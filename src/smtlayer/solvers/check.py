@@ -88,7 +88,8 @@ class TheoryReport:
                                       "each label fits exactly one input (Theorem 1 holds)",
                                       self._shortcut())),
             ("backend", f"{self.backend!r}, because {self.backend_reason}"),
-            ("rule", f"{self.rule}, because {self.rule_reason}"),
+            ("rule", f"{self.rule}"),
+            ("", f"because {self.rule_reason}"),
         ]  # fmt: skip
         if self.satisfiable is False:
             rows = rows[: 1 + len(self.conflict)]
