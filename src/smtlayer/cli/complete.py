@@ -14,7 +14,7 @@ import typer
 import smtlayer
 
 _PACKAGE = Path(smtlayer.__file__).parent
-_SHARED = ("title", "sample", "task", "pretrain", "train", "layer", "restarts")
+_SHARED = ("title", "seeds", "sample", "task", "pretrain", "train", "layer", "restarts")
 _SHORT = ("mnist-addition", "visual-algebra", "visual-sudoku")
 _TABLE_METHODS = ("conventional", "paper", "best")
 _MOST_FOLDERS = 500  # looked into for runs
