@@ -1,5 +1,6 @@
-"""This file translates a finite theory to clauses, once, by z3's own tactics and our values.
+"""This file translates a finite theory to clauses, once.
 
+Formulas over Booleans alone are translated as they are (`tseitin`), all others by z3's tactics.
 Integers whose bounds can be proved become bit-vectors first (`integers`). Symbols that must differ
 get a variable for each value (`values`). What z3's tactics leave behind that is not propositional
 (strings, quantifiers, functions...) would be an opaque atom in the clauses, its meaning lost; so it
@@ -7,7 +8,7 @@ is refused with its reason.
 """
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,9 +23,12 @@ from smtlayer.solvers.budget import MAX_CLAUSES, Budget
 from smtlayer.solvers.clauses import NUMBERS, Cnf, join
 from smtlayer.solvers.equivalence import merge
 from smtlayer.solvers.integers import bounded_integers
+from smtlayer.solvers.tseitin import logical_clauses
 from smtlayer.solvers.values import Values, differing, value_clauses
 from smtlayer.theory import Theory
+from smtlayer.theory.encodings import BoolEncoding
 from smtlayer.theory.symbols import unheard_of
+from smtlayer.theory.terms import Terms, read_terms
 from smtlayer.theory.values import text_of
 
 _CONSTANTS = ("true", "false")
@@ -38,6 +42,10 @@ _BLAST = (
 )  # fmt: skip
 
 
+_DIVISIONS = {
+    z3.Z3_OP_BUDIV, z3.Z3_OP_BUREM, z3.Z3_OP_BSDIV, z3.Z3_OP_BSREM, z3.Z3_OP_BSMOD,
+    z3.Z3_OP_BUDIV_I, z3.Z3_OP_BUREM_I, z3.Z3_OP_BSDIV_I, z3.Z3_OP_BSREM_I, z3.Z3_OP_BSMOD_I,
+}  # fmt: skip
 _REMEMBERED = 16
 # Choosing a backend and compiling it translate once. With each translation what it took.
 _memory: dict[tuple[str, str], tuple[Cnf, int]] = {}
@@ -89,23 +97,98 @@ def _stored(key: tuple[str, str]) -> tuple[Cnf, int] | None:
 
 @uses_z3
 def _translate(theory: Theory, values: bool, budget: Budget) -> Cnf:
-    own = copy.deepcopy(theory)
-    context = own.inputs[0].ctx
-    columns = (*own.inputs, *own.outputs)
-    prefix = unheard_of(own.formulas, "column")  # so that ours are found by name safely
-    literals = [z3.FreshBool(prefix, ctx=context) for _ in columns]
-    formulas = [*own.formulas, *(x == c for x, c in zip(literals, columns, strict=True))]
-    plain = list(_apply(_PLAIN, bounded_integers(formulas, budget), context))
-    groups, rest = differing(plain) if values else ([], plain)
-    named = Values.of(groups, prefix)
-    goal = _apply(_BLAST, [*rest, *named.equations], context)
-    names = [x.decl().name() for x in (*literals, *named.literals)]
-    numbers, variable = _export(goal, names, context)
-    found = [variable[name] for name in names]
-    of_values = named.numbered(found[len(literals) :])
-    numbers = np.concatenate([numbers, join(value_clauses(numbers, of_values, budget))])
+    """Boolean formulas become clauses as they are, all others by z3; then both are put together."""
+    terms = theory.terms
+    by_z3 = [i for i, root in enumerate(terms.roots) if not terms.logical[root]]
+    logical = [root for root in terms.roots if terms.logical[root]]
+    numbers, variable, top = logical_clauses(terms, logical)
     budget.clauses(int((numbers == 0).sum()))
-    return Cnf(*merge(numbers, found[: len(literals)]))
+    encodings = (*theory._inputs, *theory._outputs)
+    columns = [e.name if isinstance(e, BoolEncoding) else None for e in encodings for _ in e.labels]
+    for name in columns:
+        if name is not None and name not in variable:  # what no clause mentions is free
+            variable[name] = top = top + 1
+    others: list[int] = []
+    if by_z3 or None in columns:
+        inside = {terms.names.get(i) for i in terms.inside(terms.roots[i] for i in by_z3)}
+        shared = {name: x for name, x in variable.items() if name in inside}
+        own = _Blasted(theory, by_z3, shared, values, budget)
+        same = join([c for x, y in zip(shared.values(), own.shared, strict=True)
+                     for c in ([x, -y - top], [-x, y + top])])  # fmt: skip
+        shifted = own.numbers + np.sign(own.numbers) * np.int32(top)
+        numbers = np.concatenate([numbers, shifted, same])
+        added = value_clauses(numbers, own.values(top), budget)
+        numbers = np.concatenate([numbers, join(added)])
+        others = [x + top for x in own.columns]
+    budget.clauses(int((numbers == 0).sum()))
+    left = iter(others)
+    literals = [next(left) if name is None else variable[name] for name in columns]
+    return Cnf(*merge(numbers, literals))
+
+
+class _Blasted:
+    """Formulas of a theory as clauses, by z3's tactics.
+
+    Args:
+        theory: The theory.
+        places: Which of its formulas.
+        symbols: Names of Boolean symbols whose variables are asked for.
+        values: See `to_cnf`.
+        budget: How much work this may take.
+    """
+
+    def __init__(
+        self, theory: Theory, places: Sequence[int], symbols: Iterable[str], values: bool,
+        budget: Budget,
+    ) -> None:  # fmt: skip
+        own = copy.deepcopy(theory)
+        context, formulas = own.inputs[0].ctx, own.formulas
+        prefix = unheard_of(formulas, "column")  # so that ours are found by name safely
+        encodings = (*own._inputs, *own._outputs)
+        asked = [c for e in encodings if not isinstance(e, BoolEncoding) for c in e.columns]
+        asked += [z3.Bool(name, context) for name in symbols]
+        literals = [z3.FreshBool(prefix, ctx=context) for _ in asked]
+        equations = [x == c for x, c in zip(literals, asked, strict=True)]
+        whole = bounded_integers([*(formulas[i] for i in places), *equations], budget)
+        plain = list(_apply(_PLAIN, whole, context))
+        groups, rest = differing(plain) if values else ([], plain)
+        self._values = Values.of(groups, prefix)
+        budget.clauses(estimated_clauses(read_terms(plain)), "about ")
+        goal = _apply(_BLAST, [*rest, *self._values.equations], context)
+        names = [x.decl().name() for x in (*literals, *self._values.literals)]
+        self.numbers, variable = _export(goal, names, context)
+        found = [variable[name] for name in names]
+        n_columns, self._of_values = len(asked) - len(list(symbols)), found[len(asked) :]
+        self.columns, self.shared = found[:n_columns], found[n_columns : len(asked)]
+
+    def values(self, shift: int) -> Values:
+        """The variables of values, with all numbers shifted."""
+        return self._values.numbered([x + shift for x in self._of_values])
+
+
+def estimated_clauses(terms: Terms) -> int:
+    """About how many clauses bit-blasting makes of terms; those that could be far too many count.
+
+    Examples:
+        >>> x, y = z3.BitVecs("x y", 64)
+        >>> estimated_clauses(read_terms([x * y == 1]))
+        37760
+    """
+    total = 0
+    for i, width in terms.widths.items():
+        n_args = terms.starts[i + 1] - terms.starts[i]
+        match terms.kinds[i]:
+            case z3.Z3_OP_BMUL:
+                total += 9 * width * width * (n_args - 1)
+            case kind if kind in _DIVISIONS:
+                total += 30 * width * width
+            case _:
+                total += 7 * width * n_args
+    for i, kind in enumerate(terms.kinds):
+        if kind == z3.Z3_OP_DISTINCT:
+            args = terms.args(i)
+            total += terms.widths.get(args[0], 1) * len(args) ** 2
+    return total
 
 
 def _apply(steps: Sequence[Any], formulas: Sequence[Any], context: Any) -> Any:

@@ -71,5 +71,13 @@ def _equal_pairs(numbers: NDArray[np.int32]) -> list[tuple[int, int]]:
 
 def _without_tautologies(numbers: NDArray[np.int32]) -> NDArray[np.int32]:
     """The clauses that do not hold whatever the values; literals said twice are said once."""
-    clauses = [dict.fromkeys(clause) for clause in split(numbers)]
-    return join([list(c) for c in clauses if not any(-x in c for x in c)])
+    ends = numbers == 0
+    clause = np.cumsum(ends) - ends
+    keys = np.sort((clause * (np.int64(np.abs(numbers).max(initial=0)) + 1) + np.abs(numbers)))
+    twice = keys[1:][keys[1:] == keys[:-1]]  # a variable that a clause mentions more than once
+    if not len(twice):
+        return numbers
+    odd = np.isin(clause, twice // (np.abs(numbers).max() + 1))
+    clauses = [dict.fromkeys(clause) for clause in split(numbers[odd])]
+    kept = join([list(c) for c in clauses if not any(-x in c for x in c)])
+    return np.concatenate([numbers[~odd], kept])

@@ -12,7 +12,15 @@ from smtlayer.theory import Theory, one_hot
 
 FINITE: Mapping[str, Callable[[], Theory]] = {
     name: THEORIES[name]
-    for name in ("xor", "addition", "unique_labels", "colours", "integers", "free_outputs")
+    for name in (
+        "xor",
+        "addition",
+        "unique_labels",
+        "colours",
+        "integers",
+        "free_outputs",
+        "unconstrained",
+    )
 }
 
 

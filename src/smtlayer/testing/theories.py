@@ -139,11 +139,18 @@ def free_outputs() -> Theory:
     )
 
 
+def unconstrained() -> Theory:
+    """Symbols that occur in no constraint, among the inputs and the outputs."""
+    a, free, y, idle = z3.Bools("a free y idle")
+    spare = z3.BitVec("spare", 2)
+    return Theory(y == a, inputs=[a, free], outputs=[y, idle, spare])
+
+
 THEORIES: Mapping[str, Callable[[], Theory]] = {
     builder.__name__: builder
     for builder in (
         xor, addition, unique_labels, colours, integers, reals, strings, arrays, datatypes,
-        functions, quantified, free_outputs,
+        functions, quantified, free_outputs, unconstrained,
     )
 }  # fmt: skip
 
@@ -162,7 +169,7 @@ def random_theory(seed: int) -> Theory:
     symbols = [*inputs, *outputs, *hidden]
     truth = {symbol: draw.random() < 0.5 for symbol in symbols}
     constraints = [_true_clause(draw, symbols, truth) for _ in range(draw.randint(1, 5))]
-    for output in outputs:  # every symbol must occur; an output need not be determined
+    for output in outputs:  # an output need not be determined
         others = draw.sample([*inputs, *hidden], k=min(2, len(inputs) + 2))
         definition = draw.choice([z3.Xor, z3.And, z3.Or])(*others)
         strict = draw.random() < 0.6

@@ -41,6 +41,27 @@ def write(constraints: Sequence[Any]) -> str:
     return str(solver.sexpr())
 
 
+def pack(formulas: Sequence[Any], *, shared: bool) -> str:
+    """A script for `unpack` that holds two formulas or more.
+
+    Args:
+        formulas: What to write.
+        shared: Whether the formulas share large terms. Then they become a single assertion, within
+            which z3 writes each term once; this takes it three times as long.
+    """
+    if shared:  # negated, so that z3 does not take apart those that are conjunctions themselves
+        formulas = [z3.And([z3.Not(formula) for formula in formulas])]
+    return write(formulas)
+
+
+def unpack(text: str) -> list[Any]:
+    """The formulas, in a context of their own."""
+    formulas = parse(text)
+    if len(formulas) > 1:
+        return formulas
+    return [negated.arg(0) for negated in formulas[0].children()]
+
+
 def with_names(script: str, names: Sequence[str | None]) -> str:
     """A script whose first assertions are `:named`, where there is a name for them."""
     used = _words(script)

@@ -4,29 +4,23 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-import z3
-
 from smtlayer.errors import TheoryError
+from smtlayer.theory.terms import Terms, read_terms
 
 
 def free_symbols(formulas: Iterable[Any]) -> dict[str, Any]:
     """Every uninterpreted symbol of the formulas by name, each name with one meaning only."""
+    return symbols_in(read_terms(list(formulas)))
+
+
+def symbols_in(terms: Terms) -> dict[str, Any]:
+    """The same for terms that were read before."""
     found: dict[str, Any] = {}
-    seen: set[int] = set()
-    stack = list(formulas)
-    while stack:
-        term = stack.pop()
-        if term.get_id() in seen:
-            continue
-        seen.add(term.get_id())
-        if z3.is_quantifier(term):
-            _check_bound(term)
-        if z3.is_app(term) and term.decl().kind() == z3.Z3_OP_UNINTERPRETED:
-            name = str(term.decl().name())
-            if not found.setdefault(name, term.decl()).eq(term.decl()):
-                raise two_meanings(name, term.decl(), found[name])
-            _check_name(name)
-        stack.extend(term.children())
+    for name, declaration in terms.declarations.values():
+        add_symbol(found, name, declaration)
+    for i, quantifier in terms.bound:
+        names = {str(quantifier.var_name(k)) for k in range(quantifier.num_vars())}
+        _check_bound(names, {terms.names.get(j) for j in terms.inside([i])})
     return found
 
 
@@ -42,12 +36,11 @@ def unheard_of(formulas: Iterable[Any], stem: str) -> str:
     return stem
 
 
-def _check_bound(quantifier: Any) -> None:
+def _check_bound(names: set[str], beside: set[str | None]) -> None:
     """z3 writes a bound variable by its name, even where a symbol of that name stands beside it."""
-    names = {str(quantifier.var_name(i)) for i in range(quantifier.num_vars())}
     for name in names:
         _check_name(name)
-    captured = names & free_symbols([quantifier.body()]).keys()
+    captured = names & beside
     if captured:
         raise TheoryError(
             f"Theory: a quantifier binds the name {min(captured)!r} around the symbol of that "
@@ -70,12 +63,14 @@ def _check_name(name: str) -> None:
         )
 
 
-def two_meanings(name: str, one: Any, other: Any) -> TheoryError:
-    """The error for a name with two declarations."""
-    return TheoryError(
-        f"Theory: the name {name!r} stands for two different symbols, {_signature(one)} and "
-        f"{_signature(other)}. Rename one of them."
-    )
+def add_symbol(known: dict[str, Any], name: str, declaration: Any) -> None:
+    """Notes a declaration down by its name, which must be usable and mean nothing else."""
+    _check_name(name)
+    if not known.setdefault(name, declaration).eq(declaration):
+        raise TheoryError(
+            f"Theory: the name {name!r} stands for two different symbols, "
+            f"{_signature(declaration)} and {_signature(known[name])}. Rename one of them."
+        )
 
 
 def _signature(declaration: Any) -> str:

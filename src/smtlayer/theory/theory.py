@@ -1,7 +1,10 @@
 """This file holds Theory: a formula, and which of its symbols are inputs and outputs."""
 
 import hashlib
+from collections import Counter
 from collections.abc import Iterable, Sequence
+from collections.abc import Set as AbstractSet
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +16,8 @@ from smtlayer.interrupts import interruptible
 from smtlayer.theory import smtlib
 from smtlayer.theory.encodings import Encoding, OneHot, encoding_of, one_hot
 from smtlayer.theory.given import check_contexts, formulas_of, names_of, symbols_of
-from smtlayer.theory.symbols import free_symbols, two_meanings
+from smtlayer.theory.symbols import add_symbol, free_symbols, symbols_in
+from smtlayer.theory.terms import Terms, is_shared, read_terms
 from smtlayer.theory.translate import decode_rows, encode_rows
 from smtlayer.theory.values import sides
 
@@ -33,9 +37,10 @@ class Theory:
         inputs: Symbols that the network sets: `Bool` (one column), `BitVec(w)` (w columns, most
             significant bit first), or `one_hot(symbol, values)` (one column a value).
         outputs: Symbols to read back, given likewise. A symbol may be input and output.
+            An input or output that occurs in no constraint is free, see `unconstrained`.
 
     Raises:
-        TheoryError: If a symbol repeats, occurs in no constraint, or shares its name with another.
+        TheoryError: If a symbol repeats or shares its name with another.
         TypeError: If a constraint is not a formula, or an input or output not a symbol.
 
     Examples:
@@ -65,8 +70,7 @@ class Theory:
         formulas = formulas_of(constraints, encodings[0][0].symbol.ctx)
         check_contexts([*formulas, *(e.symbol for side in encodings for e in side)])
         self._build(formulas, *encodings, names=names_of(constraints))
-        _check_symbols(self)
-        self._check_text()
+        self._check_text(_check_symbols(self))
 
     def _build(
         self,
@@ -86,21 +90,23 @@ class Theory:
             label for e in self._outputs for label in e.labels
         )
         anchors = [a for e in (*self._inputs, *self._outputs) for a in e.anchors]
-        self._archive = archive or smtlib.write([*self.constraints, *anchors])
+        self._archive = archive or smtlib.pack(
+            [*self.constraints, *anchors], shared=is_shared(self.terms)
+        )
         self._shape = (_kinds(self._inputs), _kinds(self._outputs))
         self.digest: str = hashlib.sha256(f"{self._archive}\n; {self._shape}".encode()).hexdigest()
 
-    def _check_text(self) -> None:
+    def _check_text(self, symbols: AbstractSet[str]) -> None:
         """What cannot be read back must come to light here, not in a copy or a worker."""
         refusal = (
             "Theory: z3 cannot read this formula back from SMT-LIB text, the form in which "
             "theories are copied. {} Rename the symbol, or write that part differently."
         )
         try:
-            copied = free_symbols(smtlib.parse(self._archive))
+            copied = free_symbols(smtlib.unpack(self._archive))
         except TheoryError as error:
             raise TheoryError(refusal.format(error)) from error
-        lost = free_symbols(self.formulas).keys() - copied.keys()
+        lost = symbols - copied.keys()
         if lost:
             raise TheoryError(refusal.format(f"Its text loses {sorted(lost)[0]!r}."))
 
@@ -164,7 +170,30 @@ class Theory:
             f"; {role}: {', '.join(' '.join(e.name.split()) for e in encodings)}\n"
             for role, encodings in (("inputs", self._inputs), ("outputs", self._outputs))
         )
+        written = set(self.terms.names.values())
+        spare = {e.name: e for e in (*self._inputs, *self._outputs) if e.name not in written}
+        head += "".join(f"{e.symbol.decl().sexpr()}\n" for e in spare.values())
         return head + smtlib.with_names(smtlib.write(self.formulas), self.constraint_names)
+
+    @cached_property
+    def terms(self) -> Terms:
+        """The terms of `formulas`, read from z3 once."""
+        return read_terms(self.formulas)
+
+    @property
+    def unconstrained(self) -> tuple[str, ...]:
+        """The names of inputs and outputs that occur in no constraint, so that all values fit.
+
+        Examples:
+            >>> import z3
+            >>> a, b, y = z3.Bools("a b y")
+            >>> Theory(y == z3.Not(a), inputs=[a, b], outputs=[y]).unconstrained
+            ('b',)
+        """
+        given = self.terms.inside(self.terms.roots[: len(self.constraints)])
+        occurring = {self.terms.names.get(i) for i in given}
+        names = dict.fromkeys(e.name for e in (*self._inputs, *self._outputs))
+        return tuple(name for name in names if name not in occurring)
 
     @property
     def formulas(self) -> tuple[Any, ...]:
@@ -264,7 +293,7 @@ def _restore(
     names: Sequence[str | None] | None = None,
 ) -> Theory:
     """A theory from its text, in a z3 context of its own."""
-    formulas = smtlib.parse(archive)
+    formulas = smtlib.unpack(archive)
     kinds = [*shape[0], *shape[1]]
     start = len(formulas) - sum(max(kind, 1) for kind in kinds)
     constraints, anchors = formulas[:start], iter(formulas[start:])
@@ -285,23 +314,16 @@ def _kinds(encodings: Iterable[Encoding]) -> tuple[int, ...]:
     return tuple(len(e.anchors) if e.domain is not None else 0 for e in encodings)
 
 
-def _check_symbols(theory: Theory) -> None:
+def _check_symbols(theory: Theory) -> set[str]:
+    """The names of all symbols, once no two of them can be mixed up."""
     for role, encodings in (("inputs", theory._inputs), ("outputs", theory._outputs)):
-        names = [e.name for e in encodings]
-        for name in names:
-            if names.count(name) > 1:
+        for name, count in Counter(e.name for e in encodings).items():
+            if count > 1:
                 raise TheoryError(
                     f"Theory has {name!r} among its {role} more than once. Give each position its "
                     f"own symbol, and equate them with a constraint if they must agree."
                 )
-    occurring = free_symbols(theory.formulas)
-    for role, encodings in (("input", theory._inputs), ("output", theory._outputs)):
-        for encoding in encodings:
-            name = encoding.name
-            if name not in occurring:
-                raise TheoryError(
-                    f"Theory: {role} {name!r} occurs in no constraint. "
-                    f"Constrain it, or leave it out of the {role}s."
-                )
-            if not encoding.symbol.decl().eq(occurring[name]):
-                raise two_meanings(name, encoding.symbol.decl(), occurring[name])
+    known = symbols_in(theory.terms)
+    for encoding in (*theory._inputs, *theory._outputs):
+        add_symbol(known, encoding.name, encoding.symbol.decl())
+    return set(known)
