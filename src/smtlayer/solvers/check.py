@@ -203,7 +203,9 @@ def _determines(
     sides = [(own._inputs, own.outputs), (own._outputs, own.inputs)]
     kept, asked = sides[given == "outputs"]
     names = {e.name for e in kept}
-    others = [d for name, d in free_symbols(own.formulas).items() if name not in names]
+    others = [
+        d for name, d in free_symbols([*own.formulas, *own.outputs]).items() if name not in names
+    ]
     if any(d.arity() for d in others):
         return None  # a second copy of a function takes more than substitution of constants
     prefix = unheard_of(own.formulas, "copy")
@@ -223,7 +225,7 @@ def _total(theory: Theory, models: Models, max_work: float) -> bool | None:
         return len(torch.unique(models.inputs, dim=0)) == _input_values(theory)
     own = copy.deepcopy(theory)
     kept = {e.name for e in own._inputs}
-    symbols = free_symbols(own.formulas)
+    symbols = free_symbols([*own.formulas, *own.outputs])
     others = [d for name, d in symbols.items() if name not in kept]
     if any(d.arity() for d in others):
         return None  # z3 does not quantify over functions

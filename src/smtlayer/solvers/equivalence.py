@@ -73,7 +73,7 @@ def _without_tautologies(numbers: NDArray[np.int32]) -> NDArray[np.int32]:
     """The clauses that do not hold whatever the values; literals said twice are said once."""
     ends = numbers == 0
     clause = np.cumsum(ends) - ends
-    keys = np.sort((clause * (np.int64(np.abs(numbers).max(initial=0)) + 1) + np.abs(numbers)))
+    keys = np.sort(clause * (np.int64(np.abs(numbers).max(initial=0)) + 1) + np.abs(numbers))
     twice = keys[1:][keys[1:] == keys[:-1]]  # a variable that a clause mentions more than once
     if not len(twice):
         return numbers
