@@ -10,6 +10,7 @@ import z3
 
 from smtlayer import Z3, Sat, Status, Table, Theory
 from smtlayer.solvers.exact import excess, first_minimum
+from smtlayer.solvers.posterior import asked_halves, less_the_best
 from smtlayer.testing import random_theory
 
 LARGEST = torch.finfo(torch.float64).max
@@ -173,3 +174,21 @@ def test_the_excess_over_the_cheapest_candidate_cancels_what_they_share():
     more = excess(weights, members, allowed)
     assert more.tolist() == [[0.0, -1e17, pytest.approx(2.0 - 1e-5)]]
     assert first_minimum(weights, members, allowed)[0].item() == 0
+
+
+@pytest.mark.parametrize("large", [1e15, 1e17, 1e300])
+def test_on_a_gpu_a_huge_logit_that_every_model_overrules_cancels(large):
+    a, b, c, y = z3.Bools("a b c y")
+    models = Table().compile(Theory([y == a, z3.Or(b, c)], [a, b, c], [y]))._models
+    disagrees = torch.cat([(models.inputs < 0).T, (models.inputs > 0).T]).double()
+    odds = torch.tensor([[-large, 3.0, -2.0]], dtype=torch.float64)
+    allowed = (models.outputs > 0).T
+    more = less_the_best(asked_halves(odds) @ disagrees, odds, disagrees, allowed)
+    chosen = {
+        tuple(x[1:]): cost
+        for x, cost, ok in zip(models.inputs.tolist(), more[0].tolist(), allowed[0], strict=True)
+        if ok
+    }
+    least = min(chosen.values())
+    relative = {model: cost - least for model, cost in chosen.items()}
+    assert relative == {(1, -1): 0.0, (1, 1): 2.0, (-1, 1): 5.0}

@@ -10,7 +10,7 @@ grad (B, m) --wanted_outputs--> wanted (B, m) --blame rule--> Solver.core / maxi
 
 import math
 from collections.abc import Mapping
-from typing import Any, Literal, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -18,8 +18,6 @@ from torch import Tensor, nn
 from smtlayer.errors import UnsatisfiableTheoryError
 from smtlayer.interrupts import interruptible
 from smtlayer.nn.compose import refuse_unanswerable
-from smtlayer.nn.explain import Explainer, Options, wanted_signs
-from smtlayer.nn.explanation import Explanations
 from smtlayer.nn.function import SolveFunction, refuse_bad
 from smtlayer.nn.gradient import Scale
 from smtlayer.nn.graph import Graphs
@@ -32,6 +30,10 @@ from smtlayer.nn.validate import UNTRACEABLE, check_logits, check_plain
 from smtlayer.solvers import Auto, Backend, Solution, Solver, Status
 from smtlayer.solvers.check import conflict_of
 from smtlayer.theory import Theory, to_signs
+
+if TYPE_CHECKING:  # imported when an explanation is asked for, to keep the import light
+    from smtlayer.nn.explain import Explainer
+    from smtlayer.nn.explanation import Explanations
 
 _Choice = TypeVar("_Choice")
 
@@ -199,7 +201,7 @@ class SMTLayer(nn.Module):
         *,
         runner_up: bool = False,
         timeout_s: float = 10.0,
-    ) -> Explanations:
+    ) -> "Explanations":
         """Tells for each row what was read, whether it fits the theory, and what was overruled.
 
         Answers are by the inference rule, whatever the present mode; nothing is counted in `stats`.
@@ -226,6 +228,8 @@ class SMTLayer(nn.Module):
             >>> [broken.name for broken in row.conflict.constraints]
             ['not both']
         """
+        from smtlayer.nn.explain import Explainer, Options, wanted_signs
+
         flat, mask = self._checked(logits, known)
         refuse_bad(flat, mask, self.theory)
         goal = wanted_signs(self.theory, wanted, logits)

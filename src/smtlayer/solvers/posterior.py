@@ -46,10 +46,12 @@ def relative_costs(logits: Tensor, disagrees: Tensor, allowed: Tensor) -> Tensor
     if not halves.is_cuda and halves.amax() > _ADDED_PLAINLY:
         return excess(halves, disagrees, allowed)
     cost = (halves @ disagrees).clamp(max=_LARGEST)
-    if not halves.is_cuda:
-        return cost
+    return less_the_best(cost, logits.double(), disagrees, allowed) if halves.is_cuda else cost
+
+
+def less_the_best(cost: Tensor, odds: Tensor, disagrees: Tensor, allowed: Tensor) -> Tensor:
+    """Costs less that of a best allowed model, added up from where a model differs from it."""
     best = torch.where(allowed, cost, torch.inf).argmin(-1)
-    odds = logits.double()
     true = disagrees[odds.shape[-1] :].index_select(1, best).T  # (b, n) in the best model
     more = torch.cat([odds * true, odds * (true - 1)], dim=-1) @ disagrees
     return more.clamp(-_LARGEST, _LARGEST)
