@@ -156,6 +156,14 @@ def test_a_cost_beyond_the_largest_float_is_still_no_sign_of_unsat(backend):
     assert (found.status.item(), found.cost.item()) == (Status.SAT, LARGEST)
 
 
+def test_costs_beyond_the_largest_float_leave_small_logits_their_say():
+    a, b, c, y = z3.Bools("a b c y")
+    solver = Table().compile(Theory([z3.Not(a), z3.Not(b), y == c], [a, b, c], [y]))
+    logits = torch.tensor([[LARGEST, LARGEST, 3.0]], dtype=torch.float64)
+    found = solver.marginal(logits, torch.zeros(1, 1, dtype=torch.int8))
+    assert found.inputs.tolist() == [[0, 0, pytest.approx(1 / (1 + math.exp(-3)))]]
+
+
 @pytest.mark.parametrize("large", [1e15, 1e17, 1e300])
 def test_huge_logits_that_trade_places_leave_small_ones_their_say(large):
     a, b, c, y = z3.Bools("a b c y")

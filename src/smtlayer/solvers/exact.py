@@ -77,15 +77,18 @@ def excess(weights: Tensor, members: Tensor, allowed: Tensor) -> Tensor:
     """
     best = first_minimum(weights, members, allowed)[0].clamp(max=members.shape[-1] - 1)[:, None]
     more, rest = torch.zeros_like(weights[:, :1]), weights
-    while True:
+    exponent = int(rest.amax().frexp().exponent)
+    while exponent > _SMALL:
+        unit = 2.0 ** (exponent - _BITS)
+        part = (rest / unit).floor()
+        more = more + _above(part @ members, best) * unit
+        rest = rest - part * unit
         exponent = int(rest.amax().frexp().exponent)
-        unit = 0.0 if exponent <= _SMALL else 2.0 ** (exponent - _BITS)
-        part = (rest / unit).floor() * unit if unit else rest
-        sums = part @ members
-        more = more + (sums - sums.gather(-1, best))
-        if not unit:
-            return more
-        rest = rest - part
+    return more + _above(rest @ members, best)
+
+
+def _above(sums: Tensor, index: Tensor) -> Tensor:
+    return sums - sums.gather(-1, index)
 
 
 def _first(candidates: Tensor, otherwise: Tensor) -> Tensor:
