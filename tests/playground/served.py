@@ -5,18 +5,17 @@ import threading
 import time
 from contextlib import contextmanager
 
-import uvicorn
-
+from smtlayer.playground.connections import make_server
 from smtlayer.playground.limits import Limits
 
 LIMITS = Limits(text=5_000, columns=40, seconds=60, memory_mb=300, answer=50_000)
 
 
 @contextmanager
-def serving(app):
+def serving(app, **options):
     """The port of a server for this application."""
     listening = socket.create_server(("127.0.0.1", 0))
-    server = uvicorn.Server(uvicorn.Config(app, log_level="warning", ws="none"))
+    server = make_server(app, **options)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
     thread.start()
     while not server.started:

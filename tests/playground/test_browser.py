@@ -1,89 +1,11 @@
 """The pages as people use them: a real browser on a server that `smtlayer demo` started."""
 
 import re
-import shutil
-import signal
-import sys
 
 import pytest
+from browsing import NEEDS_BROWSER, ONE, SEVEN, draw, expect
 
-from helpers import running
-
-sync_api = pytest.importorskip("playwright.sync_api", reason="needs the playwright package")
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-BROWSER = next(filter(None, map(shutil.which, BROWSERS)), None)
-pytestmark = pytest.mark.skipif(
-    BROWSER is None, reason=f"needs a browser: none of {', '.join(BROWSERS)} is installed"
-)
-FLAGS = (
-    "--no-sandbox", "--disable-gpu", "--disable-background-networking",
-    "--disable-component-update", "--disable-sync", "--no-first-run",
-)  # fmt: skip
-PATIENCE = 60_000  # milliseconds, for busy machines
-expect = sync_api.expect
-expect.set_options(timeout=PATIENCE)
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with sync_api.sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=BROWSER, args=list(FLAGS))
-        yield started
-        started.close()
-
-
-@pytest.fixture(scope="module")
-def url(browser, addition_folder):
-    """Where `smtlayer demo` serves; it must end as by Ctrl-C, without a complaint."""
-    words = ["-m", "smtlayer", "demo", str(addition_folder), "--port", "0", "--no-open"]
-    with running([sys.executable, *words], text=True) as serving:
-        lines = iter(serving.stdout.readline, "")
-        yield next(line.split()[1] for line in lines if line.startswith("Open "))
-        serving.send_signal(signal.SIGINT)
-        _, complaints = serving.communicate(timeout=60)
-    assert (serving.returncode, complaints) == (0, "")
-
-
-@pytest.fixture
-def visit(browser, url):
-    """Opens a page; whatever the browser complains of fails the test."""
-    complaints, contexts, expected = [], [], []
-
-    def visited(name, width=1280, refusals=0, **options):
-        expected.append(refusals)
-        size = {"width": width, "height": 844}
-        context = browser.new_context(viewport=size, reduced_motion="reduce", **options)
-        contexts.append(context)
-        context.set_default_timeout(PATIENCE)
-        page = context.new_page()
-        page.on("console", lambda m: complaints.append(m.text) if m.type != "log" else None)
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.on("requestfailed", lambda r: complaints.append(f"{r.url}: {r.failure}"))
-        page.goto(f"{url}#{name}")
-        return page
-
-    yield visited
-    for context in contexts:
-        context.close()
-    told = [text for text in complaints if "ERR_ABORTED" not in text]  # questions taken back
-    refused = [text for text in told if "the server responded with a status of 4" in text]
-    assert len(refused) == sum(expected)
-    assert len(told) == len(refused), told
-
-
-def draw(page, canvas, points):
-    """Draws a line with the mouse; points are shares of the canvas."""
-    box = canvas.bounding_box()
-    places = [(box["x"] + x * box["width"], box["y"] + y * box["height"]) for x, y in points]
-    page.mouse.move(*places[0])
-    page.mouse.down()
-    for place in places[1:]:
-        page.mouse.move(*place, steps=8)
-    page.mouse.up()
-
-
-ONE = [(0.5, 0.2), (0.5, 0.8)]
-SEVEN = [(0.3, 0.25), (0.7, 0.25), (0.45, 0.8)]
+pytestmark = NEEDS_BROWSER
 
 
 def test_digits_are_drawn_and_added(visit):

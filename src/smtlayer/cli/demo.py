@@ -83,15 +83,10 @@ def _serve(
 
 def _run(pages: "Pages", listening: socket.socket, host: str) -> None:
     """Serves until Ctrl-C."""
-    import uvicorn
-
+    from smtlayer.playground.connections import make_server
     from smtlayer.playground.server import make_app
 
-    config = uvicorn.Config(
-        make_app(pages, hosts=[host]), log_level="warning", access_log=False, server_header=False,
-        ws="none", timeout_graceful_shutdown=20,
-    )  # fmt: skip
-    server = uvicorn.Server(config)
+    server = make_server(make_app(pages, hosts=[host]))
     own_exit = server.handle_exit
 
     def handle_exit(number: int, frame: FrameType | None) -> None:

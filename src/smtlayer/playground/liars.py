@@ -14,9 +14,11 @@ from smtlayer.playground.fields import whole
 from smtlayer.playground.trained import Trained
 from smtlayer.playground.words import Sentences, by_keywords, by_network
 from smtlayer.tasks.liars_puzzle import AGENTS, SENTENCES, liars_theory
+from smtlayer.theory import to_signs
 
 _LONGEST = 200
 _TRIES = 12
+_SAME_COST = 1e-6
 _NAMES = tuple(agent.capitalize() for agent in AGENTS)
 _PARTS = ("speaker", "subject", "claim")
 _WIDTHS = (3, 3, 1)  # columns of the parts
@@ -69,10 +71,11 @@ class LiarsPage:
         if accused is not None:
             wanted = torch.zeros(1, 3, dtype=torch.int8)
             wanted[0, accused] = 1
-        told = self._layer.explain(read.logits, wanted, known=read.known, runner_up=True)[0]
+        told = self._layer.explain(read.logits, wanted, known=read.known)[0]
         return {
             "reader": read.reader,
             "note": read.note,
+            "suspects": self._suspects(read),
             **self._told(told),
             **self._reasons(told, read, wanted),
         }
@@ -82,15 +85,21 @@ class LiarsPage:
             return by_keywords(sentences)
         return by_network(self.run.network, sentences)
 
+    def _suspects(self, read: Sentences) -> list[str]:
+        """Everyone who can be guilty at the least cost: one person, if the sentences decide it."""
+        guilty = torch.eye(len(_NAMES), dtype=torch.int8) * 2 - 1
+        rows = (to_signs(read.logits, read.known), read.logits.abs().double())
+        signs, weights = (row.expand(len(_NAMES), -1).contiguous() for row in rows)
+        cost = self._layer.solver.maximize(signs, weights, guilty).cost
+        least = (cost <= cost.min() + _SAME_COST) & cost.isfinite()
+        return [name for name, is_least in zip(_NAMES, least.tolist(), strict=True) if is_least]
+
     def _told(self, told: Explanation) -> dict[str, Any]:
         changed = {over.name: over for over in told.overruled}
-        runner = told.runner_up
         return {
             "status": told.status,
             "cost": told.cost,
             "guilty": _guilty(told.answer),
-            "other": None if runner is None else _guilty(runner.answer),
-            "other_cost": None if runner is None else runner.cost,
             "sentences": [
                 _sentence(told.read[7 * s : 7 * s + 7], changed) for s in range(len(SENTENCES))
             ],

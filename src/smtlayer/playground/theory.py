@@ -80,15 +80,17 @@ def checked_text(text: str) -> str:
 def answer(question: dict[str, Any], limits: Limits) -> dict[str, Any]:
     """Reads the theory and answers; in the bounded process."""
     theory = read_theory(question["text"], question["inputs"], question["outputs"], limits)
-    signs = _row(theory.input_names, question.get("signs", {}), 1)
-    wanted = _row(theory.output_names, question.get("wanted", {}), 0)
-    confidence = _row(theory.input_names, question.get("confidence", {}), _USUAL)
     layer = SMTLayer(theory, backend=Auto(timeout_ms=_TIMEOUT_MS)).eval()
+    signs = _signs(layer, question.get("signs", {}))
+    wanted = _row(theory.output_names, question.get("wanted", {}), [0] * theory.n_outputs)
+    usual = [_USUAL] * theory.n_inputs
+    confidence = _row(theory.input_names, question.get("confidence", {}), usual)
     logits, known = signs * confidence, signs != 0
     told = layer.explain(logits, wanted if wanted.any() else None, known=known)[0]
     return {
         "backend": layer.solver.name,
         "read": _plain(theory.decode_inputs(signs)),
+        "signs": dict(zip(theory.input_names, signs.int().tolist(), strict=True)),
         "inputs": _symbols(theory, "input"),
         "outputs": _symbols(theory, "output"),
         **_answers(layer, signs, confidence, wanted),
@@ -150,9 +152,28 @@ def _values(text: str, limits: Limits) -> Sequence[Any]:
     return [value.strip() for value in text.split("/")]
 
 
-def _row(names: Sequence[str], by_name: Mapping[str, float], usual: float) -> Tensor:
+def _row(names: Sequence[str], by_name: Mapping[str, float], usual: Sequence[float]) -> Tensor:
     """One row of numbers, column by column."""
-    return torch.tensor([float(by_name.get(name, usual)) for name in names])
+    columns = zip(names, usual, strict=True)
+    return torch.tensor([float(by_name.get(name, value)) for name, value in columns])
+
+
+def _signs(layer: SMTLayer, given: Mapping[str, float]) -> Tensor:
+    """The inputs: columns that are not given are true, of one-hot symbols only the first.
+
+    If none is given, the theory may contradict that: the page then starts with the nearest inputs
+    that fit.
+    """
+    theory = layer.theory
+    all_true = theory.decode_inputs(torch.ones(theory.n_inputs))
+    start: list[float] = []
+    for value, width in zip(all_true.values(), theory.input_widths, strict=True):
+        start += [1.0] + [-1.0 if value is None else 1.0] * (width - 1)
+    signs = _row(theory.input_names, given, start)
+    if given:
+        return signs
+    found = layer.solver.maximize(signs.to(torch.int8)[None], torch.ones(1, theory.n_inputs))
+    return found.inputs[0].float() if found.status[0] == Status.SAT else signs
 
 
 def _answers(layer: SMTLayer, signs: Tensor, confidence: Tensor, wanted: Tensor) -> dict[str, Any]:

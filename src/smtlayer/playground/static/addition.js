@@ -4,27 +4,32 @@ import { fromText, pad, show, toText } from "/static/ink.js";
 
 const PLACES = [8, 4, 2, 1];
 
+/** Whether the five bits of a sum can hold a number; the solver is asked for no others. */
+const hasBits = (text) => Number.isInteger(Number(text)) && Number(text) >= 0 && Number(text) <= 31;
+
 export async function startAddition(about) {
   const digits = [makeDigit("First digit, a", () => changed()), makeDigit("Second digit, b", () => changed())];
   find("addition-digits").append(digits[0].card, h("div", { class: "plus", "aria-hidden": "true" }, "+"), digits[1].card);
   find("addition-source").textContent = source(about.addition.run, about.addition.images);
   const wanted = find("addition-wanted");
-  const answer = find("addition-answer");
+  const answer = find("addition-answer"), blame = find("addition-blame");
   const send = asker("addition", answer, (told) => {
     digits.forEach((digit, place) => digit.show(told, place));
     showSum(answer, told);
-    showBlame(find("addition-blame"), told.explanation, wanted.value, about.addition.rules);
+    showBlame(blame, told.explanation, wanted.value, about.addition.rules);
   });
   function changed() {
-    if (digits.every((digit) => digit.picture())) send(question);
-    else answer.replaceChildren(h("p", { class: "note" }, "Draw both digits."));
+    if (digits.every((digit) => digit.picture())) return send(question);
+    send.cancel();
+    answer.replaceChildren(h("p", { class: "note" }, "Draw both digits."));
+    showBlame(blame, null, "", about.addition.rules);
   }
   function question() {
-    const number = wanted.value === "" ? null : Number(wanted.value);
+    const number = wanted.value !== "" && hasBits(wanted.value) ? Number(wanted.value) : null;
     const flipped = digits.flatMap((digit) => [...digit.flipped]);
     return { digits: digits.map((digit) => toText(digit.picture())), wanted: number, flipped };
   }
-  wanted.addEventListener("input", () => wanted.reportValidity() && changed());
+  wanted.addEventListener("input", changed);
   await Promise.all([digits[0].offer(3), digits[1].offer(8)]);
   changed();
 }
@@ -33,6 +38,9 @@ function makeDigit(title, ask_again) {
   const flipped = new Set(); // bits that somebody turned round, of this picture
   const changed = () => {
     flipped.clear();
+    read.textContent = ""; // the reading of the picture before
+    bits.replaceChildren();
+    show(seen, new Uint8Array(28 * 28));
     ask_again();
   };
   const flip = (name) => {
@@ -114,6 +122,10 @@ function showSum(place, told) {
 function showBlame(place, told, wanted, rules) {
   if (wanted === "") {
     place.replaceChildren(h("p", { class: "note" }, "Say which sum you wanted. The solver then names a smallest set of bits that stands in its way: those are what training would push."));
+    return;
+  }
+  if (!hasBits(wanted)) {
+    place.replaceChildren(h("p", {}, tag("core", "impossible"), ` No two digits make ${wanted}: sums are whole numbers from 0 to 18.`));
     return;
   }
   if (!told.blame) {

@@ -71,22 +71,28 @@ function showVerdict(place, told) {
     place.replaceChildren(h("h2", {}, "The solver's verdict"), h("p", {}, "The solver found nobody."), note ?? "", reader);
     return;
   }
-  const also = told.other && told.other_cost <= told.cost + 1e-6;
   place.replaceChildren(...[
     h("h2", {}, "The solver's verdict"),
-    h("p", { class: "result", id: "liars-guilty" }, h("span", { class: "answer" }, told.guilty), " is guilty"),
-    h("p", {}, ...verdict(told, also)),
+    headline(told),
+    h("p", {}, ...verdict(told)),
     told.conflict ? why(told.conflict, "As they were read, the sentences cannot all stand, for:") : null,
     note, reader,
   ].filter(Boolean));
 }
 
-function verdict(told, also) {
+/** Names somebody only if the sentences do. */
+function headline({ suspects }) {
+  const named = suspects.length === 1 || suspects.length === 2;
+  return h("p", { class: "result", id: "liars-guilty" }, named ? [h("span", { class: "answer" }, suspects.join(" or ")), " is guilty"] : "Not decided");
+}
+
+function verdict(told) {
+  const others = told.suspects.filter((name) => name !== told.guilty);
   if (told.overruled.length) {
     return [tag("over", "overruled"), ` The sentences contradict each other. The cheapest repair, at a cost of ${rounded(told.cost)}: ${listed(phrases(told))}.`,
-      also ? ` For the same cost it could be ${told.other}.` : ""];
+      others.length ? ` For the same cost ${listed(told.suspects)} could each be guilty.` : ""];
   }
-  if (also) return [tag("quiet", "not the only one"), ` The sentences fit, but they would also fit if ${told.other} were guilty.`];
+  if (others.length) return [tag("quiet", "not decided"), ` The sentences do not say enough: ${listed(told.suspects)} could each be guilty.`];
   return [tag("fits", "fits"), " The sentences fit together, and nobody else can be guilty."];
 }
 

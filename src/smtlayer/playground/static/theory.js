@@ -58,7 +58,7 @@ function drawColumns(place, told, state, ask) {
       slider.disabled = sign === 0;
       ask();
     };
-    const start = (state.signs[column] ??= 1);
+    const start = (state.signs[column] ??= told.signs[column]);
     slider.disabled = start === 0;
     return h("div", { class: "column", "data-column": column }, h("span", { class: "name mono", title: column }, column),
       choice(`in-${column}`, column, { true: 1, false: -1, free: 0 }, start, set), slider, shown);

@@ -35,11 +35,17 @@ export async function ask(name, question, signal) {
 
 /**
  * Asks again whenever something changes: waits a moment, lets only the last question count, and
- * shows errors in the place of the answer.
+ * shows errors in the place of the answer. Its `cancel` drops a question that has no answer yet.
  */
 export function asker(name, place, show, wait = 150) {
   let timer, running;
-  return (question) => {
+  function cancel() {
+    clearTimeout(timer);
+    running?.abort();
+    place.classList.remove("waiting");
+    place.removeAttribute("aria-busy");
+  }
+  function send(question) {
     clearTimeout(timer);
     timer = setTimeout(async () => {
       running?.abort();
@@ -55,7 +61,8 @@ export function asker(name, place, show, wait = 150) {
       place.classList.remove("waiting");
       place.removeAttribute("aria-busy");
     }, wait);
-  };
+  }
+  return Object.assign(send, { cancel });
 }
 
 /** The probability that a logit stands for, of being true. */

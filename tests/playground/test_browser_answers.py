@@ -1,0 +1,87 @@
+"""Pages show answers only to the question that is asked, and only if something decides them."""
+
+import re
+
+import pytest
+from browsing import NEEDS_BROWSER, ONE, draw, expect
+
+pytestmark = NEEDS_BROWSER
+
+
+@pytest.fixture
+def addition(visit):
+    page = visit("addition")
+    expect(page.locator("#addition-sum")).to_be_visible()
+    return page
+
+
+def test_a_cleared_digit_has_no_reading_until_the_new_drawing_is_read(addition):
+    card, other = addition.locator(".digit").nth(0), addition.locator(".digit").nth(1)
+    expect(card.locator(".tag")).to_contain_text("reads")
+    addition.get_by_label("Wanted sum").fill("25")
+    expect(addition.locator("#addition-blame")).to_contain_text("No two digits make 25")
+    card.get_by_role("button", name="Clear").click()
+    expect(card.locator(".tag")).to_have_text("")
+    expect(card.locator(".bit")).to_have_count(0)
+    expect(other.locator(".tag")).to_contain_text("reads")
+    expect(addition.locator("#addition-blame")).not_to_contain_text("25")
+    held = []
+    addition.route("**/api/addition", lambda route: held.append(route))
+    with addition.expect_request("**/api/addition"):
+        draw(addition, card.locator(".pad"), ONE)
+    expect(card.locator(".tag")).to_have_text("")
+    held[0].continue_()
+    expect(card.locator(".tag")).to_contain_text("reads")
+    expect(card.locator(".bit")).to_have_count(4)
+
+
+def test_an_answer_that_comes_after_clear_is_not_shown(addition):
+    held = []
+    addition.route("**/api/addition", lambda route: held.append(route))
+    with addition.expect_request("**/api/addition"):
+        addition.get_by_role("button", name="Bit 8:").first.click()
+    card = addition.locator(".digit").nth(0)
+    with addition.expect_event("requestfailed"):  # the page takes its question back
+        card.get_by_role("button", name="Clear").click()
+    expect(addition.locator("#addition-answer")).to_have_text("Draw both digits.")
+    expect(card.locator(".tag")).to_have_text("")
+
+
+@pytest.mark.parametrize("wanted", ["99", "-1", "2.5"])
+def test_a_wanted_sum_that_no_bits_hold_is_impossible_and_leaves_the_answer(addition, wanted):
+    total = addition.locator("#addition-sum").inner_text()
+    with addition.expect_response("**/api/addition"):
+        addition.get_by_label("Wanted sum").fill(wanted)
+    expect(addition.locator("#addition-blame")).to_contain_text(
+        f"No two digits make {wanted}: sums are whole numbers from 0 to 18."
+    )
+    with addition.expect_response("**/api/addition"):
+        addition.get_by_role("button", name="Bit 8:").first.click()
+    with addition.expect_response("**/api/addition"):
+        addition.get_by_role("button", name="Bit 8:").first.click()
+    expect(addition.locator("#addition-sum")).to_have_text(total)
+    expect(addition.locator("#addition-answer .error")).to_have_count(0)
+
+
+def test_sentences_that_decide_nothing_name_nobody(visit):
+    page = visit("liars")
+    verdict, answer = page.locator("#liars-guilty"), page.locator("#liars-answer")
+    expect(verdict).to_have_text("Bob is guilty")
+    for number in (1, 2, 3):
+        page.get_by_label(f"Sentence {number}").fill("")
+    expect(verdict).to_have_text("Not decided")
+    expect(answer).to_contain_text("Alice, Bob and Charlie could each be guilty")
+    page.get_by_label("Sentence 1").fill("Alice says Bob did it.")
+    expect(verdict).to_have_text("Alice or Bob is guilty")
+
+
+def test_a_one_hot_input_starts_with_exactly_one_value_that_fits_the_theory(visit):
+    page = visit("theory")
+    page.get_by_label("Example").locator("visible=true").select_option("Coins")
+    read = page.locator("[data-read=seen]")
+    expect(read).to_have_text(re.compile(r"= \d+"))
+    chosen = page.locator("[data-column^='seen='] input[value='1']:checked")
+    expect(chosen).to_have_count(1)
+    expect(page.locator("[data-question=core]")).to_contain_text("fit together")
+    page.get_by_role("radiogroup", name="seen=7").get_by_text("true").click()
+    expect(read).to_have_text("no value")
