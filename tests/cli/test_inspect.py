@@ -12,6 +12,8 @@ from typer.testing import CliRunner
 from reports.made_runs import addition_runs, taught_run
 from smtlayer.cli import app
 from smtlayer.cli.errors import ExitCode, exit_code_of
+from smtlayer.errors import SMTLayerError
+from smtlayer.reports.inspected import find_row
 from smtlayer.reports.loaded import RunFolder
 
 HOW_TO = Path(__file__).parents[2] / "docs" / "how-to" / "inspect.md"
@@ -33,7 +35,8 @@ def folder(tmp_path):
 def refused(capsys, *words) -> tuple[int, str]:
     """Exit code and error of a command, which is one line."""
     code = exit_code_of(lambda: app(["inspect", *map(str, words)], standalone_mode=False))
-    told = capsys.readouterr().err
+    lines = capsys.readouterr().err.splitlines(keepends=True)
+    told = "".join(line for line in lines if not line.endswith(" ...\n"))  # what takes long
     assert told.count("\n") == 1
     return code, told
 
@@ -85,7 +88,7 @@ def test_several_rows_come_in_the_order_they_were_named(folder):
     assert not list(folder.glob("inspect*"))
 
 
-def test_the_next_failed_and_the_next_repaired_row_are_found(folder):
+def test_the_next_failed_and_the_next_corrected_row_are_found(folder):
     rows = json.loads(inspect(folder, *(f"--row={i}" for i in range(40)), "--json"))
     outcomes = [row["outcome"] for row in rows]
     for outcome in ("failed", "corrected"):
@@ -96,13 +99,40 @@ def test_the_next_failed_and_the_next_repaired_row_are_found(folder):
     assert "failed" in outcomes[1:]
 
 
-def test_no_such_row_is_said(capsys, tmp_path):
-    good = taught_run(tmp_path)
-    code, told = refused(capsys, good, "--failed", "--row", 39)
+@pytest.fixture
+def all_right(folder, monkeypatch):
+    """A run that answers all its rows right at once."""
+    told = lambda examples: ["right"] * len(examples)  # noqa: E731
+    monkeypatch.setattr("smtlayer.reports.inspected.outcomes", told)
+    return folder
+
+
+def test_no_such_row_is_said(capsys, all_right):
+    code, told = refused(capsys, all_right, "--failed", "--row", 39)
     assert code == ExitCode.FAILED
-    assert told == "smtlayer: No test row from 39 on failed. Look at others with --row.\n"
-    _, told = refused(capsys, good, "--failed", "--corrected", "--row", 39)
-    assert "No test row from 39 on failed or was corrected by the solver." in told
+    assert told == (
+        "smtlayer: None of the 40 test rows failed: 40 are right as they were read. Look at any "
+        "with --row alone.\n"
+    )
+    _, told = refused(capsys, all_right, "--failed", "--corrected", "--row", 39)
+    assert "None of the 40 test rows failed or was corrected by the solver: " in told
+
+
+def test_a_search_counts_the_rows_it_has_seen(all_right):
+    run, counted = RunFolder.read(all_right).load(), []
+    with pytest.raises(SMTLayerError, match="None of the 40 test rows failed"):
+        find_row(run, 7, ["failed"], on_rows=lambda *count: counted.append(count))
+    assert counted == [(i, 40) for i in range(1, 41)]
+
+
+def test_an_earlier_row_is_named_if_there_is_none_from_the_number_on(capsys, tmp_path):
+    run = RunFolder.read(taught_run(tmp_path)).load()
+    first = find_row(run, 0, ["failed"])
+    assert first < 39
+    _, told = refused(capsys, run.folder.path, "--failed", "--row", 39)
+    assert told == (
+        f"smtlayer: No test row from 39 on failed, but row {first} is one: use --row {first}.\n"
+    )
 
 
 def test_training_rows_can_be_looked_at(folder):

@@ -85,3 +85,55 @@ def test_a_one_hot_input_starts_with_exactly_one_value_that_fits_the_theory(visi
     expect(page.locator("[data-question=core]")).to_contain_text("fit together")
     page.get_by_role("radiogroup", name="seen=7").get_by_text("true").click()
     expect(read).to_have_text("no value")
+
+
+def test_a_wrong_board_says_which_hints_were_misread_and_takes_the_visitor_s_word(visit):
+    page = visit("sudoku")
+    board, status = page.locator("#sudoku-board"), page.locator("#sudoku-status")
+
+    def misread(route):
+        """The first hint is taken for another number, with the answer of another board."""
+        answer = route.fetch()
+        told = answer.json()
+        if not route.request.post_data_json["said"]:
+            place = next(i for i, read in enumerate(told["read"]) if read)
+            other = told["solution"][place] % 9 + 1
+            swap = {told["solution"][place]: other, other: told["solution"][place]}
+            told["solution"] = [swap.get(number, number) for number in told["solution"]]
+            told["read"][place]["value"] = other
+        route.fulfill(response=answer, json=told)
+
+    page.route("**/api/sudoku", misread)
+    for _ in range(10):  # until a board is read without a mistake but ours
+        with page.expect_response("**/api/sudoku"):
+            page.get_by_role("button", name="New board").click()
+        expect(board).to_have_attribute("data-state", "done")
+        if page.locator(".cell.misread").count() == 1:
+            break
+    expect(status).to_have_text("Wrong board: 18 of 81 cells")
+    answer = page.locator("#sudoku-answer")
+    expect(answer).to_contain_text(
+        re.compile(r"misread 1 hint of the board:\s*row 1, column \d shows")
+    )
+    expect(answer).to_contain_text("not overruled")
+    expect(page.locator(".cell.wrong")).to_have_count(18)
+    with page.expect_response("**/api/sudoku"):
+        page.get_by_role("button", name="Correct the misread hint").click()
+    expect(status).to_contain_text("Solved")
+    expect(page.locator(".cell.wrong")).to_have_count(0)
+
+
+def test_a_hint_is_what_the_visitor_says(visit):
+    page = visit("sudoku")
+    board = page.locator("#sudoku-board")
+    expect(board).to_have_attribute("data-state", "done")
+    page.locator(".cell:has(canvas)").first.click()
+    with page.expect_response("**/api/sudoku") as asked:
+        page.get_by_label("It says").select_option("4")
+    told = asked.value.json()
+    place = next(i for i, read in enumerate(told["read"]) if read)
+    assert told["read"][place]["value"] == 4
+    expect(page.locator("#sudoku-cell")).to_contain_text("Corrected by you.")
+    with page.expect_response("**/api/sudoku") as asked:
+        page.get_by_role("button", name="Restore", exact=True).click()
+    assert asked.value.request.post_data_json["said"] == {}

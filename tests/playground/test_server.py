@@ -11,6 +11,7 @@ from torch import nn
 
 from smtlayer.playground import theory as theory_page
 from smtlayer.playground.digits import DigitBank
+from smtlayer.playground.errors import PlaygroundError
 from smtlayer.playground.fields import as_text
 from smtlayer.playground.images import like_mnist
 from smtlayer.playground.server import STATIC
@@ -268,6 +269,25 @@ def test_a_hint_that_is_no_number_of_sudoku_is_its_own_core(perfect):
     assert told["conflict"]["cells"] == (place,)
     assert told["conflict"]["rules"][0]["label"] == "a cell holds a number from 1 to 9"
     assert is_solved(told["solution"])
+
+
+def test_a_number_that_somebody_says_stands_for_what_is_read(perfect):
+    board = perfect.board({"seed": 3})
+    place = next(i for i, shown in enumerate(board["shown"]) if shown)
+    board["images"][place] = perfect.bank.draw_text(board["shown"][place] % 9 + 1, random.Random(0))
+    assert perfect.ask({"images": board["images"]})["read"][place]["value"] != board["shown"][place]
+    said = {str(place): board["shown"][place]}
+    told = perfect.ask({"images": board["images"], "said": said})
+    assert told["read"][place]["value"] == board["shown"][place]
+    assert (told["solution"], told["overruled"]) == (board["solution"], [])
+
+
+@pytest.mark.parametrize("said", [[], {"81": 1}, {"0": 0}, {"0": 10}, {"0": "3"}, {"-1": 3}])
+def test_what_is_said_of_hints_must_be_numbers_of_hints(perfect, said):
+    board = perfect.board({"seed": 3})
+    board["images"][0] = perfect.bank.draw_text(1, random.Random(0))
+    with pytest.raises(PlaygroundError, match="must be"):
+        perfect.ask({"images": board["images"], "said": said})
 
 
 def test_the_digit_reader_of_addition_reads_boards_too(ask):

@@ -16,6 +16,7 @@ from rich.table import Table as RichTable
 from smtlayer.cli.complete import devices
 from smtlayer.cli.errors import ExitCode
 from smtlayer.cli.later import Later
+from smtlayer.cli.waiting import Waiting
 from smtlayer.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -85,13 +86,13 @@ def bench(
     ratios: list[measures.Ratio] = []
     for part, doing, measure in _measures(where, repeats, repairs):
         if part in wanted:
-            with console.status(doing):
+            with Waiting(doing, console):
                 ratios += measure()
     origin = provenance.here(where) if as_json else None
     _show([asdict(r) | {"met": r.met} for r in ratios], _table(ratios), origin)
     starts: list[startup.Start] = []
     if Part.STARTUP in wanted:
-        with console.status("timing the start of every task's layer"):
+        with Waiting("timing the start of every task's layer", console):
             starts = startup.startup()
         _show([asdict(s) | {"met": s.met} for s in starts], _starts(starts), origin)
     if Part.SCALING in wanted:
@@ -133,10 +134,10 @@ def _measures(
 
 
 def _scaling(console: Console) -> Iterator[scaling.Cost]:
-    with console.status("") as status:
+    with Waiting("timing theories as they grow", console) as waiting:
         for make in scaling.problems():
             problem = make()
-            status.update(f"timing {problem.family}, {problem.title}")
+            waiting.say(f"timing {problem.family}, {problem.title}")
             yield from scaling.costs(problem)
 
 

@@ -16,12 +16,14 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
+from smtlayer.cli.waiting import Waiting
 from smtlayer.errors import ConfigError, MissingPackageError, install_command
 
 if TYPE_CHECKING:
     from smtlayer.playground.pages import Pages
     from smtlayer.training import Event
 
+_QUICK_SETTINGS = ("task.data=sample", "train.epochs=6", "train.shift=1")
 QUICK = Path("runs") / "demo"  # where `make demo` puts its runs, too
 _LOOPBACK = ("127.0.0.1", "::1", "localhost")
 _THE_PORT = (errno.EADDRINUSE, errno.EACCES)  # what the system says of a port; else the host is bad
@@ -68,7 +70,8 @@ def _serve(
     trained = load_all(folders)
     if "mnist-addition" not in trained:
         trained["mnist-addition"] = load(quick_run(console, data_dir))
-    pages = make_pages(trained, data_dir)
+    with Waiting("making the pages", console):
+        pages = make_pages(trained, data_dir)
     for found in trained.values():
         console.print(f"{found.task}: the network in {found.folder}", highlight=False)
     url = _url(host, listening)
@@ -107,8 +110,9 @@ def quick_run(console: Console, data_dir: Path | None, settings: Sequence[str] =
     from smtlayer.training import load_experiment, run
 
     folder = QUICK / "best"
-    row = load_experiment("mnist-addition")
-    config = row.config("best", settings=["task.data=sample", *settings], sample=True)
+    # Shows all pairs of digits: from equal pairs alone, 3 + 3 may be read as 1 + 5.
+    row = load_experiment("mnist-addition-100")
+    config = row.config("best", settings=[*_QUICK_SETTINGS, *settings], sample=True)
     console.print(
         f"No run of MNIST addition yet: training one on a sample of digits, in {folder}. "
         f"That takes a few minutes, once.", highlight=False,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import textwrap
 import time
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -18,6 +19,7 @@ from smtlayer.cli.complete import devices
 from smtlayer.cli.complete import runs as run_folders
 from smtlayer.cli.errors import ExitCode
 from smtlayer.cli.later import Later
+from smtlayer.cli.waiting import Waiting
 from smtlayer.errors import ConfigError, MissingDataError, SMTLayerError
 
 if TYPE_CHECKING:
@@ -120,9 +122,9 @@ def evaluate(
     done = []
     for folder in loaded.read_runs(runs, left_out):
         try:
-            with Console(stderr=True).status(f"scoring {folder.path}"):
-                _check_record(folder, tolerance)
-                done.append(_evaluate(folder, given, split, rows, device, data_dir))
+            _check_record(folder, tolerance)
+            with Waiting(f"scoring {folder.path}") as waiting:
+                done.append(_evaluate(folder, given, split, rows, device, data_dir, waiting.count))
         except (ConfigError, MissingDataError) as error:
             if folder.path in runs:
                 raise
@@ -160,6 +162,7 @@ def _evaluate(
     rows: int | None,
     device: str,
     data_dir: Path | None,
+    on_rows: Callable[[int, int], None],
 ) -> Evaluation:
     before, record = folder.config, folder.record
     config = replace(
@@ -175,7 +178,7 @@ def _evaluate(
         run.task, replace(config, task={**config.task, **apart[split]})
     )
     start = time.perf_counter()
-    scores = training.evaluate(run.model.to(device), picked, run.task.theory, device)
+    scores = training.evaluate(run.model.to(device), picked, run.task.theory, device, on_rows)
     asked = _asked(config, used)
     then = _asked(before, used if record is None else record.split)
     return Evaluation(

@@ -12,6 +12,7 @@ from rich.console import Console
 
 from smtlayer.cli.complete import runs
 from smtlayer.cli.later import Later
+from smtlayer.cli.waiting import Waiting
 from smtlayer.errors import MissingPackageError
 
 if TYPE_CHECKING:
@@ -69,13 +70,17 @@ def inspect(
         pyplot.check_picture(picture, "--picture")
     folder = loaded.RunFolder.read(run)
     inspected.need_layer(folder)
-    found = folder.load(data_dir)
     kinds: list[inspected.Outcome] = ["failed"] if failed else []
     kinds += ["corrected"] if corrected else []
-    numbers = [inspected.find_row(found, one, kinds, split) for one in row] if kinds else row
-    numbers = list(dict.fromkeys(numbers))
-    name, examples = inspected.look_at(found, numbers, split)
-    rows = inspected.explained(found, name, examples, numbers, runner_up)
+    with Waiting(f"loading {run}") as waiting:
+        found = folder.load(data_dir)
+        if kinds:
+            waiting.say(f"searching {run} for rows: {' or '.join(kinds)}")
+            row = [inspected.find_row(found, one, kinds, split, waiting.count) for one in row]
+        numbers = list(dict.fromkeys(row))
+        waiting.say(f"explaining row {', '.join(map(str, numbers))} of {run}")
+        name, examples = inspected.look_at(found, numbers, split)
+        rows = inspected.explained(found, name, examples, numbers, runner_up)
     if as_json:
         typer.echo(json.dumps([{"run": str(run), **one.to_dict()} for one in rows], indent=1))
         if picture is not None:

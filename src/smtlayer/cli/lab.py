@@ -18,6 +18,7 @@ from smtlayer.cli.choices import split
 from smtlayer.cli.complete import LAB_TASKS, lab_tasks
 from smtlayer.cli.complete import rules as rule_names
 from smtlayer.cli.later import Later
+from smtlayer.cli.waiting import Waiting
 from smtlayer.errors import ConfigError, TheoryError
 
 if TYPE_CHECKING:
@@ -113,16 +114,17 @@ def lab(
         pyplot.pyplot()
     parsed = list(dict.fromkeys(_rule(text) for text in rules))
     options = laboratory.LabOptions(steps=steps, lr=lr, late_lr=late_lr, noise=noise)
-    if theory in LAB_TASKS:
-        if inputs or outputs or widths or separate or shown != 1:
-            raise ConfigError(
-                f"smtlayer lab takes --inputs, --outputs, --widths, --separate and --shown with a "
-                f"file only. Got them with the task {theory!r}, which has its own."
-            )
-        problem = problems.task_problem(theory)
-    else:
-        problem = _read(theory, inputs, outputs, widths, separate, shown)
+    if theory in LAB_TASKS and (inputs or outputs or widths or separate or shown != 1):
+        raise ConfigError(
+            f"smtlayer lab takes --inputs, --outputs, --widths, --separate and --shown with a "
+            f"file only. Got them with the task {theory!r}, which has its own."
+        )
     console = Console(stderr=True)
+    with Waiting(f"listing the models of {theory}", console):
+        if theory in LAB_TASKS:
+            problem = problems.task_problem(theory)
+        else:
+            problem = _read(theory, inputs, outputs, widths, separate, shown)
     result = _with_bars(console, problem, parsed, seeds, options)
     if as_json:
         typer.echo(json.dumps(_as_dict(result) | provenance.here("cpu")))

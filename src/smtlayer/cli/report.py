@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
-from rich.console import Console
 
 from smtlayer.cli.complete import runs as run_folders
 from smtlayer.cli.later import Later
+from smtlayer.cli.waiting import Waiting
 from smtlayer.errors import ConfigError, SMTLayerError
 
 if TYPE_CHECKING:
@@ -44,12 +44,11 @@ def report(
     if out is not None:
         _check_file(out)
     folders = [run.path for run in loaded.read_runs(runs, _leave_out)]
-    console = Console(stderr=True)
     target = out or runs[0] / "report.html"
-    with console.status("") as status:
+    with Waiting(f"writing {target}") as waiting:
         written = page.write_report(
             folders, target, data_dir=data_dir,
-            on_run=lambda label: status.update(f"looking at {label}"),
+            on_run=lambda label: waiting.say(f"looking at {label}"),
         )  # fmt: skip
     size = written.stat().st_size / 1024
     typer.echo(f"wrote {written} ({size:,.0f} KiB, {len(folders)} run{'s'[: len(folders) > 1]})")

@@ -21,6 +21,7 @@ from rich.table import Table as RichTable
 
 from smtlayer.cli.complete import devices, methods, row_names, rules
 from smtlayer.cli.later import Later
+from smtlayer.cli.waiting import Waiting
 from smtlayer.errors import (
     ConfigError,
     MissingDataError,
@@ -154,7 +155,7 @@ def _check_layers(
     console: Console, configs: Sequence[training.RunConfig], data_dir: Path | None
 ) -> None:
     """Makes the layer of each once, so that one that cannot be made is told before any training."""
-    with console.status("making the layer"):
+    with Waiting("making the layer", console):
         for config in configs:
             if config.layer is not None:
                 _check_layer(config, config.layer, data_dir)

@@ -19,11 +19,12 @@ from smtlayer.solvers import Auto, Status
 from smtlayer.tasks.networks import DigitNetwork
 from smtlayer.tasks.sudoku_boards import make_boards
 from smtlayer.tasks.sudoku_network import HintReader
-from smtlayer.tasks.sudoku_rules import Reading, known_cells, sudoku_theory
+from smtlayer.tasks.sudoku_rules import Reading, encode_hints, known_cells, sudoku_theory
 from smtlayer.theory import to_signs
 
 _TIMEOUT_MS = 3_000
 _SEEDS = 100_000
+_SAID_WEIGHT = 10.0
 
 
 @final
@@ -58,7 +59,11 @@ class SudokuPage:
         return {"images": images, "shown": puzzle, "solution": solution}
 
     def ask(self, question: Mapping[str, Any]) -> dict[str, Any]:
-        """Answers for `images`: a picture for each cell with a hint, null for the others."""
+        """Answers for `images`: a picture for each cell with a hint, null for the others.
+
+        If given, `said` holds numbers that somebody gave for cells, as in `{"17": 3}`: those are
+        taken instead of what the network reads there.
+        """
         given = question.get("images")
         if not isinstance(given, list) or len(given) != len(CELLS):
             raise PlaygroundError(f"'images' must be a list of {len(CELLS)} pictures or nulls.")
@@ -68,7 +73,9 @@ class SudokuPage:
             raise PlaygroundError("The board needs at least one hint.")
         with torch.no_grad():
             logits = self._network(images[None].float() / 255)
-        return self._told(logits, hints)
+        said = encode_hints(self._layer.theory, _said(question.get("said", {}), hints)[None])
+        certain = _SAID_WEIGHT * logits.abs().max()  # beyond all that was read
+        return self._told(torch.where(said != 0, said * certain, logits), hints)
 
     def _told(self, logits: Tensor, hints: Tensor) -> dict[str, Any]:
         theory = self._layer.theory
@@ -114,6 +121,17 @@ class SudokuPage:
             return None
         rules = [{"label": rule.label, "cells": rule.cells} for rule in found.rules]
         return {"cells": found.cells, "rules": rules}
+
+
+def _said(given: Any, hints: Tensor) -> Tensor:
+    """The numbers that somebody gave for cells with a hint, 0 for the others: (81,)."""
+    said = torch.zeros(len(CELLS), dtype=torch.int64)
+    places = {str(cell): cell for cell in CELLS if hints[cell]}
+    if not isinstance(given, dict) or any(cell not in places for cell in given):
+        raise PlaygroundError("'said' must be an object from numbers of cells with a hint.")
+    for cell in given:
+        said[places[cell]] = whole(given, cell, 1, 9) or 0
+    return said
 
 
 def _reader(run: Trained) -> tuple[nn.Module, Reading]:

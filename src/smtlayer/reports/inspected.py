@@ -1,6 +1,7 @@
 """This file looks at single rows of a run: what was read, what came out, and why."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 from pathlib import Path
@@ -20,6 +21,14 @@ from smtlayer.reports.sentences import names_of, told_sentence
 from smtlayer.tasks import Rows, SplitName
 
 Outcome = Literal["right", "corrected", "failed"]
+_FOUND: Mapping[Outcome, str] = {
+    "right": "is right as it was read",
+    "corrected": "was corrected by the solver",
+    "failed": "failed",
+}
+_COUNTED: Mapping[Outcome, str] = {
+    "right": "are right as they were read", "corrected": "were corrected", "failed": "failed",
+}  # fmt: skip
 _FEW = 1  # outputs whose values are told; of more, only "the true answer"
 
 
@@ -177,24 +186,52 @@ def _as_explained(row: Examples, why: Explanation) -> Examples:
 
 
 def find_row(
-    run: LoadedRun, start: int, wanted: Sequence[Outcome], split: SplitName | None = None
+    run: LoadedRun,
+    start: int,
+    wanted: Sequence[Outcome],
+    split: SplitName | None = None,
+    on_rows: Callable[[int, int], None] = lambda done, total: None,
 ) -> int:
     """The first row from a number on that came out so.
 
+    Args:
+        run: One with a layer.
+        start: Where to begin.
+        wanted: Which outcomes to look for.
+        split: By default what the run was scored on.
+        on_rows: Called with the number of rows that were searched, and with that of all rows.
+
     Raises:
-        SMTLayerError: If there is none.
+        SMTLayerError: If there is none. The message names one before the number, if there is one,
+            or else says how all rows came out.
     """
     name, rows = _checked(run, [start], split)
-    step = DRAWERS[run.task.name].among // 10
-    for place in range(start, len(rows), step):
-        index = torch.arange(place, min(place + step, len(rows)))
-        found = outcomes(_read(run, rows, index))
-        for i, outcome in enumerate(found):
-            if outcome in wanted:
-                return place + i
-    kinds = {"failed": "failed", "corrected": "was corrected by the solver"}
-    told = " or ".join(kinds[kind] for kind in wanted if kind in kinds)
-    raise SMTLayerError(f"No {name} row from {start} on {told}. Look at others with --row.")
+    found = " or ".join(_FOUND[kind] for kind in wanted)
+    counts: Counter[Outcome] = Counter()
+    for number, outcome in _searched(run, rows, [*range(start, len(rows)), *range(start)]):
+        if outcome in wanted and number >= start:
+            return number
+        if outcome in wanted:
+            raise SMTLayerError(
+                f"No {name} row from {start} on {found}, but row {number} is one: use "
+                f"--row {number}."
+            )
+        counts[outcome] += 1
+        on_rows(counts.total(), len(rows))
+    others = ", ".join(f"{count:,} {_COUNTED[outcome]}" for outcome, count in counts.items())
+    raise SMTLayerError(
+        f"None of the {len(rows):,} {name} rows {found}: {others}. Look at any with --row alone."
+    )
+
+
+def _searched(run: LoadedRun, rows: Rows, numbers: list[int]) -> Iterator[tuple[int, Outcome]]:
+    """Rows with their outcomes: a few at first, so that one soon found is soon shown, then more."""
+    most = DRAWERS[run.task.name].among
+    size, place = most // 10, 0
+    while place < len(numbers):
+        some = numbers[place : place + size]
+        yield from zip(some, outcomes(_read(run, rows, torch.tensor(some))), strict=True)
+        place, size = place + size, min(2 * size, most)
 
 
 def draw_rows(run: LoadedRun, examples: Examples, rows: Sequence[Inspected], path: Path) -> Path:

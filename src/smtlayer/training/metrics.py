@@ -1,7 +1,7 @@
 """This file scores a model on rows of a task."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor, nn
@@ -14,7 +14,13 @@ _AT_ONCE = 500  # rows
 
 
 @torch.no_grad()
-def evaluate(model: Model, rows: Rows, theory: Theory, device: str) -> dict[str, float]:
+def evaluate(
+    model: Model,
+    rows: Rows,
+    theory: Theory,
+    device: str,
+    on_rows: Callable[[int, int], None] = lambda done, total: None,
+) -> dict[str, float]:
     """Shares of the rows, or of their symbols, that are right.
 
     - `accuracy`: rows whose outputs are all right. A row without a model is wrong. A conventional
@@ -26,6 +32,8 @@ def evaluate(model: Model, rows: Rows, theory: Theory, device: str) -> dict[str,
     - `overruled`: with a layer, rows whose inputs contradict the theory. The rule `maxsmt`
       overrules at least one input of each; the rule `smt` leaves them without a model.
     - `unanswered`: with a layer, rows on which the solver gave up; there only if there are any.
+
+    `on_rows` is called with the number of rows that are done, and with that of all rows.
     """
     model.eval()
     place = torch.device(device)
@@ -35,6 +43,7 @@ def evaluate(model: Model, rows: Rows, theory: Theory, device: str) -> dict[str,
         index = torch.arange(start, min(start + _AT_ONCE, len(rows)), device=place)
         for name, part in _scores(model, here.batch(index), theory).items():
             parts[name].append(part)
+        on_rows(min(start + _AT_ONCE, len(rows)), len(rows))
     joined = {name: torch.cat(some) for name, some in parts.items()}
     if not joined.get("unanswered", torch.zeros(1)).any():
         joined.pop("unanswered", None)

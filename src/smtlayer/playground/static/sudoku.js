@@ -17,7 +17,7 @@ export async function startSudoku(about) {
 
 class Game {
   constructor(board, answer, panel) {
-    Object.assign(this, { board, answer, panel, selected: null, told: null, later: 0 });
+    Object.assign(this, { board, answer, panel, selected: null, told: null, later: 0, said: new Map() });
     this.cells = NINE.flatMap((row) => {
       const cells = NINE.map((column) => h("button", { type: "button", class: "cell", role: "gridcell", tabindex: "-1",
         click: () => this.select(9 * row + column), keydown: (event) => this.key(event, 9 * row + column) }));
@@ -32,12 +32,14 @@ class Game {
     this.solution = made.solution;
     this.first = made.images.map((image, i) => image && { bytes: fromText(image), shown: made.shown[i], changed: false });
     this.hints = [...this.first];
+    this.said.clear();
     this.select(null);
     this.ask();
   }
 
   restore() {
     this.hints = [...this.first];
+    this.said.clear();
     this.ask();
     this.inspect();
   }
@@ -60,6 +62,7 @@ class Game {
 
   change(place, bytes, shown) {
     this.hints[place] = { bytes, shown, changed: true };
+    this.said.delete(place);
     this.ask();
     this.inspect();
   }
@@ -69,7 +72,25 @@ class Game {
     this.told = null;
     this.board.dataset.state = "asking";
     this.draw();
-    this.send(() => ({ images: this.hints.map((hint) => hint && toText(hint.bytes)) }));
+    this.send(() => ({ images: this.hints.map((hint) => hint && toText(hint.bytes)), said: Object.fromEntries(this.said) }));
+  }
+
+  /** Takes numbers for hints, whatever the network reads there; null takes one back. */
+  say(numbers) {
+    for (const [place, number] of numbers) {
+      if (number === null) this.said.delete(place);
+      else this.said.set(place, number);
+    }
+    this.ask();
+    this.inspect();
+  }
+
+  /** Hints of the board, as it was made, that the network does not read as what they show. */
+  misread() {
+    return this.told.read.flatMap((read, i) => {
+      const hint = this.hints[i];
+      return read && !hint.changed && !this.said.has(i) && read.value !== hint.shown ? [i] : [];
+    });
   }
 
   /** First what cannot hold, then the repair. */
@@ -93,16 +114,22 @@ class Game {
     const told = this.told;
     const core = new Set(told?.conflict?.cells ?? []);
     const ruled = new Set((told?.conflict?.rules ?? []).flatMap((rule) => (rule.cells.length > 1 ? rule.cells : [])));
+    const misread = new Set(done && told ? this.misread() : []);
     const over = new Map((done && told ? told.overruled : []).map((cell) => [cell.cell, cell]));
     this.cells.forEach((cell, i) => {
       const hint = this.hints[i];
       const names = ["cell", ruled.has(i) && "ruled", core.has(i) && "core", over.has(i) && "overruled",
-        hint?.changed && "changed", this.selected === i && "selected"];
+        misread.has(i) && "misread", this.wrong(i, done) && "wrong", hint?.changed && "changed", this.selected === i && "selected"];
       cell.className = names.filter(Boolean).join(" ");
       cell.tabIndex = i === (this.selected ?? 0) ? 0 : -1;
       cell.setAttribute("aria-label", this.label(i, over.get(i), core.has(i)));
       cell.replaceChildren(...this.content(i, hint, over.get(i), done));
     });
+  }
+
+  /** Whether a cell does not hold the number of the board as it was made. */
+  wrong(i, done) {
+    return Boolean(done && this.told?.solution && this.told.solution[i] !== this.solution[i]);
   }
 
   content(i, hint, over, done) {
@@ -117,9 +144,10 @@ class Game {
 
   label(i, over, inCore) {
     const where = `Row ${Math.floor(i / 9) + 1}, column ${(i % 9) + 1}: `;
-    if (!this.hints[i]) return where + (this.told?.solution?.[i] ?? "empty");
+    const wrong = this.wrong(i, this.board.dataset.state === "done") ? `, should be ${this.solution[i]}` : "";
+    if (!this.hints[i]) return where + (this.told?.solution?.[i] ?? "empty") + wrong;
     const read = this.told?.read[i]?.value ?? "?";
-    return where + `hint read as ${read}` + (over ? `, overruled, taken as ${over.taken}` : "") + (inCore ? ", cannot hold with the others" : "");
+    return where + `hint read as ${read}` + (over ? `, overruled, taken as ${over.taken}` : "") + (inCore ? ", cannot hold with the others" : "") + wrong;
   }
 
   tell() {
@@ -130,16 +158,33 @@ class Game {
         ...this.conflict(), time);
       return;
     }
-    const right = told.solution.every((number, i) => number === this.solution[i]);
+    const wrong = told.solution.filter((number, i) => number !== this.solution[i]).length;
     const count = told.overruled.length;
     const hints = this.hints.filter(Boolean).length;
     this.answer.replaceChildren(
-      h("h2", { id: "sudoku-status" }, count ? `Repaired: ${count} of ${hints} hints overruled` : `Solved: all ${hints} hints fit`),
-      h("p", {}, right ? tag("fits", "the board's solution") : tag("core", "another solution"), " ",
-        right ? "Every cell is as it was meant." : "This is the cheapest way to make the hints fit, but not what the board was made of: the network was too certain of something wrong."),
-      ...(count ? [h("p", {}, tag("over", "overruled"), ` at a cost of ${rounded(told.cost)}${told.proved ? ", the least possible" : ", the best found in time"}:`),
+      h("h2", { id: "sudoku-status" }, wrong ? `Wrong board: ${wrong} of 81 cells` : count ? `Solved: ${count} of ${hints} hints overruled` : `Solved: all ${hints} hints fit`),
+      h("p", {}, wrong ? tag("core", "another solution") : tag("fits", "the board's solution"), " ",
+        wrong ? "This is the cheapest way to make the hints fit, but not the board that was made: the network was too certain of something wrong." : "Every cell is as it was meant."),
+      ...this.readings(wrong),
+      ...(count ? [h("p", {}, tag("over", "overruled"), ` ${count} of ${hints} hints overruled at a cost of ${rounded(told.cost)}${told.proved ? ", the least possible" : ", the best found in time"}:`),
         list(told.overruled.map((cell) => `${where(cell.cell)}: ${cell.read ?? "no number"} → ${cell.taken}`))] : []),
       ...this.conflict(), time);
+  }
+
+  /** Which hints were misread, what became of them, and a way to put them right. */
+  readings(wrong) {
+    const misread = this.misread();
+    if (!misread.length) return [];
+    const many = misread.length > 1;
+    const lines = misread.map((i) => {
+      const { value, certainty } = this.told.read[i];
+      const taken = this.told.solution[i];
+      const became = taken === this.hints[i].shown ? "put right by the solver" : taken === value ? "not overruled" : `taken as ${taken}`;
+      return `${where(i)} shows ${this.hints[i].shown}, read as ${value ?? "no number"} (${percent(certainty)} certain), ${became}`;
+    });
+    return [h("p", {}, tag("core", "misread"), ` ${misread.length} hint${many ? "s" : ""} of the board:`), list(lines),
+      ...(wrong ? [h("p", {}, h("button", { type: "button", id: "sudoku-correct", click: () => this.say(misread.map((i) => [i, this.hints[i].shown])) },
+        `Correct the misread hint${many ? "s" : ""}`))] : [])];
   }
 
   conflict() {
@@ -171,8 +216,17 @@ class Game {
 
   undo(place) {
     this.hints[place] = this.first[place];
+    this.said.delete(place);
     this.ask();
     this.inspect();
+  }
+
+  /** A choice of what a hint says: what the network reads, or a number that somebody gives. */
+  sayer(place) {
+    const choice = h("select", { change: () => this.say([[place, choice.value ? Number(choice.value) : null]]) },
+      h("option", { value: "" }, "what the network reads"), NINE.map((n) => h("option", { value: String(n + 1) }, String(n + 1))));
+    choice.value = this.said.get(place) ?? "";
+    return choice;
   }
 
   /** The panel for the chosen cell. */
@@ -191,7 +245,8 @@ class Game {
       h("div", { class: "inspect" },
         h("div", {}, sketch.canvas, h("p", { class: "note" }, "Draw over it")),
         h("div", {},
-          h("p", {}, read ? ["Read as ", h("b", {}, String(read.value ?? "no number")), `, ${percent(read.certainty)} certain.`] : "…"),
+          h("p", {}, this.said.has(i) ? "Corrected by you." : read ? ["Read as ", h("b", {}, String(read.value ?? "no number")), `, ${percent(read.certainty)} certain.`] : "…"),
+          h("p", {}, h("label", {}, "It says ", this.sayer(i))),
           h("div", { class: "digits", role: "group", "aria-label": "Swap for a handwritten digit" },
             NINE.map((n) => h("button", { type: "button", click: () => this.put(i, n + 1), "aria-label": `Swap for a handwritten ${n + 1}` }, String(n + 1)))),
           h("div", { class: "buttons" },
