@@ -33,8 +33,8 @@ class Game {
     this.first = made.images.map((image, i) => image && { bytes: fromText(image), shown: made.shown[i], changed: false });
     this.hints = [...this.first];
     this.said.clear();
+    this.ask(); // first: what was told is of the board before
     this.select(null);
-    this.ask();
   }
 
   restore() {
