@@ -92,7 +92,7 @@ function verdict(told) {
     return [tag("over", "overruled"), ` The sentences contradict each other. The cheapest repair, at a cost of ${rounded(told.cost)}: ${listed(phrases(told))}.`,
       others.length ? ` For the same cost ${listed(told.suspects)} could each be guilty.` : ""];
   }
-  if (others.length) return [tag("quiet", "not decided"), ` The sentences do not say enough: ${listed(told.suspects)} could each be guilty.`];
+  if (others.length) return [tag("quiet", "several suspects"), ` The sentences do not say enough: ${listed(told.suspects)} could each be guilty.`];
   return [tag("fits", "fits"), " The sentences fit together, and nobody else can be guilty."];
 }
 

@@ -171,7 +171,7 @@ class Game {
       ...this.conflict(), time);
   }
 
-  /** Which hints were misread, what became of them, and a way to put them right. */
+  /** Which hints were misread, what became of them, and a way to correct them. */
   readings(wrong) {
     const misread = this.misread();
     if (!misread.length) return [];
@@ -179,7 +179,7 @@ class Game {
     const lines = misread.map((i) => {
       const { value, certainty } = this.told.read[i];
       const taken = this.told.solution[i];
-      const became = taken === this.hints[i].shown ? "put right by the solver" : taken === value ? "not overruled" : `taken as ${taken}`;
+      const became = taken === this.hints[i].shown ? "corrected by the solver" : taken === value ? "not overruled" : `taken as ${taken}`;
       return `${where(i)} shows ${this.hints[i].shown}, read as ${value ?? "no number"} (${percent(certainty)} certain), ${became}`;
     });
     return [h("p", {}, tag("core", "misread"), ` ${misread.length} hint${many ? "s" : ""} of the board:`), list(lines),
