@@ -23,6 +23,7 @@ _SYMBOL = re.compile(r"[A-Za-z_][A-Za-z0-9_.!?$@-]*")
 _RANGE = re.compile(r"(-?\d{1,6})\.\.(-?\d{1,6})")
 _NAMES_TEXT = 2_000
 _TIMEOUT_MS = 2_000
+_MAX_WORK = 1_000_000  # about a second of the five that a question may take
 _LEAST, _MOST, _USUAL = 0.05, 10.0, 2.0  # confidence, as log-odds
 _WORDS = {Status.SAT: "sat", Status.UNSAT: "unsat", Status.UNKNOWN: "unknown"}
 XOR: dict[str, Any] = {
@@ -80,7 +81,7 @@ def checked_text(text: str) -> str:
 def answer(question: dict[str, Any], limits: Limits) -> dict[str, Any]:
     """Reads the theory and answers; in the bounded process."""
     theory = read_theory(question["text"], question["inputs"], question["outputs"], limits)
-    layer = SMTLayer(theory, backend=Auto(timeout_ms=_TIMEOUT_MS)).eval()
+    layer = SMTLayer(theory, backend=Auto(timeout_ms=_TIMEOUT_MS, max_work=_MAX_WORK)).eval()
     signs = _signs(layer, question.get("signs", {}))
     wanted = _row(theory.output_names, question.get("wanted", {}), [0] * theory.n_outputs)
     usual = [_USUAL] * theory.n_inputs
