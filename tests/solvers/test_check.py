@@ -65,6 +65,20 @@ def test_the_report_prints_one_line_a_finding():
     ]
 
 
+def test_symbols_that_occur_in_no_constraint_are_named():
+    report = Theory(y == a, inputs=[a, b], outputs=[y, z]).check()
+    assert "  unconstrained     b, z: in no constraint" in str(report).splitlines()
+    assert "unconstrained" not in str(addition(4).check())
+
+
+@pytest.mark.parametrize("max_models", [1, 100])  # by two copies, by the list
+def test_symbols_that_occur_in_no_constraint_are_determined_by_nothing(max_models):
+    open_input = Theory(y == a, inputs=[a, b], outputs=[y]).check(max_models=max_models)
+    assert (open_input.functional, open_input.pinned, open_input.total) == (True, False, True)
+    open_output = Theory(y == a, inputs=[a], outputs=[y, z]).check(max_models=max_models)
+    assert (open_output.functional, open_output.pinned, open_output.total) == (False, True, True)
+
+
 def test_unique_labels_converge():
     report = THEORIES["unique_labels"]().check()
     assert report.inputs_per_label == LabelCounts(labels=8, least=1, mean=1.0, most=1)

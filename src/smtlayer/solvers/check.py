@@ -82,6 +82,7 @@ class TheoryReport:
             ("outputs", self._say(self.functional, "determined by the inputs",
                                   "not determined by the inputs: some inputs allow several")),
             ("inputs", self._say(self.total, "every one has a model", "some have no model")),
+            *self._unconstrained(),
             ("models", self._models()),
             ("inputs per label", self._labels()),
             ("convergence", self._say(self.converges,
@@ -103,6 +104,10 @@ class TheoryReport:
     def _satisfiable(self) -> str:
         text = self._say(self.satisfiable, "yes", "no: it has no model at all")
         return text if self.satisfiable is not None else f"{text}, nor in {self.timeout_s:g} s"
+
+    def _unconstrained(self) -> list[tuple[str, str]]:
+        names = self.theory.unconstrained
+        return [("unconstrained", f"{', '.join(names)}: in no constraint")] if names else []
 
     def _models(self) -> str:
         if self.n_models_exact:
@@ -203,9 +208,8 @@ def _determines(
     sides = [(own._inputs, own.outputs), (own._outputs, own.inputs)]
     kept, asked = sides[given == "outputs"]
     names = {e.name for e in kept}
-    others = [
-        d for name, d in free_symbols([*own.formulas, *own.outputs]).items() if name not in names
-    ]
+    symbols = free_symbols([*own.formulas, *own.inputs, *own.outputs])
+    others = [d for name, d in symbols.items() if name not in names]
     if any(d.arity() for d in others):
         return None  # a second copy of a function takes more than substitution of constants
     prefix = unheard_of(own.formulas, "copy")
