@@ -1,3 +1,4 @@
+import pytest
 import torch
 
 from smtlayer import Table
@@ -27,13 +28,16 @@ def test_the_baseline_answers_right():
         assert again.inputs.sum() == len(core), "z3's core is not minimal"
 
 
-def test_the_layer_is_far_faster_than_z3_row_by_row():
-    ratio = layer_against_z3(batch=32, repeats=3)
+def test_the_layer_is_timed_against_z3_row_by_row():
+    ratio = layer_against_z3(batch=8, repeats=1)
     assert ratio.faster
     assert ratio.ratio == ratio.baseline_ms / ratio.ours_ms
-    assert (
-        ratio.ratio > 10
-    )  # the bar of 100 is for a batch of 128 on a quiet machine: `smtlayer bench`
+
+
+@pytest.mark.slow  # it asserts times
+def test_the_layer_is_far_faster_than_z3_row_by_row():
+    # The bar of 100 is for a batch of 128 on a quiet machine: `smtlayer bench`.
+    assert layer_against_z3(batch=32, repeats=3).ratio > 10
 
 
 def test_bars_are_met_on_the_right_side():

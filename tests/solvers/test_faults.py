@@ -72,8 +72,9 @@ def test_a_worker_killed_from_outside_is_replaced_and_its_rows_asked_again(pool)
 def test_a_worker_that_died_idle_is_replaced_and_blamed_on_nobody(pool):
     asked = solver(faulty.Echo)
     assert_answers(asked.solve(rows(1, 2)), [1, 2])
-    os.kill(pool.pids[0], signal.SIGKILL)
-    time.sleep(0.2)
+    victim = pool.pids[0]
+    os.kill(victim, signal.SIGKILL)
+    os.waitid(os.P_PID, victim, os.WEXITED | os.WNOWAIT)  # the pool collects it
     assert_answers(asked.solve(rows(3, 4)), [3, 4])
     assert not asked._answering.pace.dangerous
 

@@ -12,6 +12,7 @@ from fractions import Fraction
 import pytest
 import torch
 import z3
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from helpers import all_equal, seeds
 from smtlayer import Z3, Status, Table, Theory, TooManyModelsError
@@ -261,30 +262,27 @@ def test_memory_is_bounded_for_many_rows_and_many_models():
     assert int(done.stdout) < 400  # megabytes; all rows and models at once would take 760
 
 
-@pytest.fixture
-def one_thread():
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)  # threads that wait for a busy machine would be all there is to see
-    yield
-    torch.set_num_threads(threads)
+class Counted(TorchDispatchMode):
+    """Counts the operations of torch."""
+
+    operations = 0
+
+    def __torch_dispatch__(self, operation, types, arguments=(), options=None):
+        self.operations += 1
+        return operation(*arguments, **(options or {}))
 
 
-@pytest.mark.usefixtures("one_thread")
 @pytest.mark.parametrize("inputs", [8, 18, 60])
 @pytest.mark.parametrize("question", ["solve", "maximize", "core"])
 def test_rows_are_answered_together(question, inputs):
     theory = code(inputs)
     solver = Table().compile(theory)
 
-    def seconds(rows):
+    def operations(rows):
         asked, weights, wanted = questions(theory, rows)
-        arguments = (asked,) if question == "solve" else (asked, weights, wanted)
-        return min(timed(getattr(solver, question), arguments) for _ in range(5))
+        with Counted() as counted:
+            ask = getattr(solver, question)
+            _ = ask(asked) if question == "solve" else ask(asked, weights, wanted)
+        return counted.operations
 
-    assert seconds(4096) / 4096 < seconds(1) / 8
-
-
-def timed(ask, arguments):
-    start = time.perf_counter()
-    ask(*arguments)
-    return time.perf_counter() - start
+    assert 0 < operations(4096) < 4096 / 8 * operations(1)

@@ -63,7 +63,7 @@ class Pages(http.server.BaseHTTPRequestHandler):
         elif self.path == "/short":
             self.answer(200, CONTENT[:100_000], length=len(CONTENT))
         elif self.path == "/silent":
-            self.server.patience.wait(10)
+            self.server.patience.wait(600)
         elif self.path.startswith("/to/"):
             self.send_response(302)
             self.send_header("Location", self.path.removeprefix("/to/"))
@@ -256,7 +256,7 @@ def test_a_damaged_file_is_replaced(register, server, tmp_path):
 def test_what_is_not_the_file_is_not_kept(register, server, tmp_path, page, why):
     file = register(f"{server}/{page}")
     with pytest.raises(MissingDataError, match=why) as caught:
-        fetch(folder=tmp_path, timeout_s=0.5)
+        fetch(folder=tmp_path, timeout_s=0.5 if page == "silent" else 300)
     assert f"{server}/{page}" in str(caught.value)
     assert f"save {server}/{page} as {file.in_folder(tmp_path)}" in str(caught.value)
     assert file.sha256 in str(caught.value)
