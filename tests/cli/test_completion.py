@@ -106,7 +106,7 @@ echo "offered: ${COMPREPLY[@]}"
 """
     path = f"{tmp_path}{os.pathsep}{os.environ['PATH']}"
     done = subprocess.run(
-        ["bash", "--norc", "-c", script], capture_output=True, text=True, check=False, timeout=120,
+        ["bash", "--norc", "-c", script], capture_output=True, text=True, check=False, timeout=600,
         env=os.environ | {"HOME": str(tmp_path), "PATH": path},
     )  # fmt: skip
     assert "completion installed" in done.stdout, done.stderr

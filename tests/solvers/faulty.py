@@ -117,7 +117,7 @@ class HoldsTheInterpreter(Echo):
 class WaitsForRelease(Echo):
     def answer(self, number):
         if number == BAD:
-            RELEASE.wait(60)
+            RELEASE.wait(600)
 
 
 class Sleeps(Echo):

@@ -136,7 +136,7 @@ def test_a_forked_process_uses_the_memory_though_its_lock_was_held():
     with solver._lock():  # as if another thread were at it while this one forks
         child = os.fork()
         if child == 0:
-            threading.Timer(20, os._exit, (9,)).start()
+            threading.Timer(300, os._exit, (9,)).start()
             right = solver.solve(inputs).outputs.item() == 1 and solver.cache_hits == 1
             os._exit(0 if right else 1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0

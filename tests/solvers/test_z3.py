@@ -127,6 +127,7 @@ def test_a_layer_counts_what_z3_gave_up_on():
     assert layer.stats.unknown == 2
 
 
+@pytest.mark.usefixtures("time_for_z3")
 @pytest.mark.parametrize(
     ("backend", "who"), [(Z3(timeout_ms=700), "Z3"), (Enumerate(timeout_ms=700), "Enumerate")]
 )

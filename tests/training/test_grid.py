@@ -107,10 +107,10 @@ import pathlib, signal, subprocess, sys, time
 if {deaf}:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
-child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
-pathlib.Path({pids!r}).write_text(str(child.pid))
+child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
 try:
-    time.sleep(60)
+    pathlib.Path({pids!r}).write_text(str(child.pid))
+    time.sleep(600)
 except KeyboardInterrupt:
     pathlib.Path({pids!r} + ".clean").touch()
 """
@@ -134,7 +134,7 @@ def wait_for(condition, seconds=300):
 @pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
 @pytest.mark.parametrize("deaf", [False, True])
 def test_ctrl_c_stops_the_processes_and_those_they_started(tmp_path, monkeypatch, deaf):
-    monkeypatch.setattr(grid, "_PATIENCE_S", 5.0 if not deaf else 0.3)
+    monkeypatch.setattr(grid, "_PATIENCE_S", 300.0 if not deaf else 0.3)
     pids = tmp_path / "pid"
     sleeper = job(tmp_path, "sleeper", SLEEPER.format(deaf=deaf, pids=str(pids)))
     waiting = job(tmp_path, "waiting")
