@@ -6,7 +6,6 @@ import random
 import subprocess
 import sys
 import textwrap
-import time
 from fractions import Fraction
 
 import pytest
