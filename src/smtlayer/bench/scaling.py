@@ -21,7 +21,7 @@ from smtlayer.theory import Theory
 Question = Literal["solve", "core", "maximize"]
 QUESTIONS: tuple[Question, ...] = ("solve", "core", "maximize")
 BACKENDS: dict[str, Backend] = {
-    "Table": Table(20_000, 5.0),
+    "Table": Table(20_000),
     "Sat": Sat(remember=0),
     "Z3": Z3(remember=0),
 }
