@@ -251,9 +251,9 @@ INTERRUPTED = """
     layer = SMTLayer(theory, backend=Z3(timeout_ms=10**8))
     for ask in (
         lambda: layer(torch.ones(2, 1)),
-        lambda: Table(max_work=10**9).compile(theory),
+        lambda: Table(max_work=10**12).compile(theory),
         lambda: Enumerate(timeout_ms=10**8).open(theory),
-        lambda: theory.check(max_work=10**9),
+        lambda: theory.check(max_work=10**12, timeout_s=10**5),
     ):
         try:
             print("ready", flush=True)
