@@ -52,6 +52,19 @@ def test_a_terminal_has_a_bar_a_phase_and_no_lines(shown):
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize("terminal", [False, True])
+def test_scoring_has_a_bar_or_a_line_from_its_start(terminal):
+    console = Console(file=io.StringIO(), width=100, force_terminal=terminal)
+    config = load_experiment("mnist-addition-10").config("best", seed=0, device="cpu")
+    with Progress(console=console) as progress:
+        bars = _Bars(progress, console, config)
+        for done in (0, 500, 1000):
+            bars.score(done, 1000)
+    (bar,) = progress.tasks
+    assert (bar.description, bar.completed, bar.total) == ("scoring", 1000, 1000)
+    assert ("best: scoring 1,000 rows\n" in console.file.getvalue()) == (not terminal)
+
+
 def test_a_training_that_starts_again_has_a_new_bar(shown):
     _, bars = shown(TRAINING * 2, force_terminal=True)
     assert [(bar.description, bar.completed) for bar in bars] == [("train", 2), ("train", 2)]

@@ -135,6 +135,8 @@ def test_without_a_run_a_small_one_is_trained_once(tmp_path, monkeypatch, capsys
     assert found == command.QUICK / "best"
     assert "training one on a sample of digits" in " ".join(capsys.readouterr().out.split())
     assert load(found).task == "mnist-addition"
+    # Equal pairs alone would let 3 + 3 be read as 1 + 5, and the hints of a Sudoku with it.
+    assert load(found).options["percent"] == 100
     assert command.quick_run(Console(), None, settings=small) == found
     assert capsys.readouterr().out == ""
 

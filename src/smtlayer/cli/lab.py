@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import asdict
 from difflib import get_close_matches
 from pathlib import Path
@@ -203,7 +204,11 @@ def _with_bars(
         TextColumn("{task.description:<30.30}"), BarColumn(bar_width=24), MofNCompleteColumn(),
         TimeRemainingColumn(),
     )  # fmt: skip
-    with Progress(*columns, console=console, transient=True) as progress:
+    logged = Waiting(f"trying {len(rules)} rules", console)  # a log has no bars
+    with (
+        nullcontext() if console.is_terminal else logged,
+        Progress(*columns, console=console, transient=True) as progress,
+    ):
         bars = {str(rule): progress.add_task(str(rule), total=options.steps) for rule in rules}
         return laboratory.run_lab(
             problem, rules, seeds=seeds, options=options,

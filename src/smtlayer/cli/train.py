@@ -208,14 +208,14 @@ def _run(
     )  # fmt: skip
     columns = (
         TextColumn("{task.description:<8}"), BarColumn(bar_width=16), MofNCompleteColumn(),
-        TextColumn("loss {task.fields[loss]:.3f}  right {task.fields[right]:.1%}  "
-                   "solver {task.fields[solver]:.0%}"),
-        TimeRemainingColumn(),
+        TextColumn("{task.fields[told]}"), TimeRemainingColumn(),
     )  # fmt: skip
     try:
         with Progress(*columns, console=console) as progress:
             view = _Bars(progress, console, config)
-            finished = training.run(config, folder, data_dir=data_dir, on_step=view.show)
+            finished = training.run(
+                config, folder, data_dir=data_dir, on_step=view.show, on_rows=view.score
+            )
     except KeyboardInterrupt:
         console.print(f"Stopped; the same command goes on from {folder}.", highlight=False)
         raise
@@ -234,13 +234,12 @@ class _Bars:
         """Moves the bar of the event's phase."""
         title = event.title
         if title not in self._bars or event.done < self._bars[title][1]:
-            bar = self._progress.add_task(title, total=event.total, loss=0.0, right=0.0, solver=0.0)
-            self._bars[title] = (bar, 0)
+            self._bars[title] = (self._progress.add_task(title, total=event.total, told=""), 0)
         bar, _ = self._bars[title]
         self._bars[title] = (bar, event.done)
         self._progress.update(
-            bar, completed=event.done, loss=event.loss, right=event.accuracy,
-            solver=event.solver_share,
+            bar, completed=event.done, told=f"loss {event.loss:.3f}  right {event.accuracy:.1%}  "
+            f"solver {event.solver_share:.0%}",
         )  # fmt: skip
         steps = event.total // event.epochs
         if not self._console.is_terminal and event.done % steps == 0:
@@ -250,6 +249,16 @@ class _Bars:
                 f"solver {event.solver_share:.0%} of the time",
                 soft_wrap=True,
             )
+
+    def score(self, done: int, total: int) -> None:
+        """Moves the bar of the scoring that follows; a log has a line for its start."""
+        if done == 0:
+            self._bars["scoring"] = (self._progress.add_task("scoring", total=total, told=""), 0)
+            if not self._console.is_terminal:
+                self._console.print(
+                    f"{self._config.method}: scoring {total:,} rows", soft_wrap=True
+                )
+        self._progress.update(self._bars["scoring"][0], completed=done)
 
 
 def _finished(

@@ -33,12 +33,13 @@ def evaluate(
       overrules at least one input of each; the rule `smt` leaves them without a model.
     - `unanswered`: with a layer, rows on which the solver gave up; there only if there are any.
 
-    `on_rows` is called with the number of rows that are done, and with that of all rows.
+    `on_rows` is called with the number of rows that are done, 0 at first, and with that of all.
     """
     model.eval()
     place = torch.device(device)
     here = rows.to(place)
     parts: dict[str, list[Tensor]] = defaultdict(list)
+    on_rows(0, len(rows))
     for start in range(0, len(rows), _AT_ONCE):
         index = torch.arange(start, min(start + _AT_ONCE, len(rows)), device=place)
         for name, part in _scores(model, here.batch(index), theory).items():

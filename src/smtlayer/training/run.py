@@ -44,6 +44,7 @@ def run(
     *,
     data_dir: str | Path | None = None,
     on_step: Callable[[Event], None] = lambda event: None,
+    on_rows: Callable[[int, int], None] = lambda done, total: None,
 ) -> Run:
     """Trains, scores and writes down.
 
@@ -53,6 +54,7 @@ def run(
             that was stopped goes on from it.
         data_dir: The data folder.
         on_step: For progress bars.
+        on_rows: The same while the trained model is scored, as `evaluate` calls it.
 
     Raises:
         ConfigError: If the configuration cannot be used as given, the folder is a file, or a
@@ -66,7 +68,7 @@ def run(
         (folder / "config.toml").write_text(config.to_toml(), encoding="utf-8")
     attempts = _train(task, config, folder, on_step)
     best = max(attempts, key=lambda attempt: attempt.training_accuracy)
-    split, scores = score(task, config, best.model)
+    split, scores = score(task, config, best.model, on_rows)
     if best.pupil is not None:
         images: SplitName = "validation" if split == "validation" else "train"
         rows = task.rows(images, config.train.test_rows, _TEST_SEED)
@@ -99,10 +101,15 @@ def _save(model: Model, path: Path) -> None:
     part.replace(path)
 
 
-def score(task: Task, config: RunConfig, model: Model) -> tuple[str, dict[str, float]]:
+def score(
+    task: Task,
+    config: RunConfig,
+    model: Model,
+    on_rows: Callable[[int, int], None] = lambda done, total: None,
+) -> tuple[str, dict[str, float]]:
     """Scores on the rows of `scored_rows`, with the name of their split."""
     split, rows = scored_rows(task, config)
-    return split, evaluate(model, rows, task.theory, config.device)
+    return split, evaluate(model, rows, task.theory, config.device, on_rows)
 
 
 def scored_rows(task: Task, config: RunConfig) -> tuple[SplitName, Rows]:
