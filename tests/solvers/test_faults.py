@@ -14,8 +14,9 @@ import torch
 import z3
 from faulty import BAD, assert_answers, at_full_strength, rows, solver
 
-from smtlayer import Z3, Status, Theory
-from smtlayer.errors import SolverCrashedError
+from smtlayer import Z3, SMTLayer, Status, Theory
+from smtlayer.errors import SolverCrashedError, SolverUnknownError
+from smtlayer.testing.theories import xor
 
 NUMBERS = list(range(20))
 
@@ -33,7 +34,7 @@ def test_a_row_solver_that_crashes_leaves_its_row_unknown(pool, workers):
 def test_other_errors_of_a_row_solver_leave_its_row_unknown_and_are_told_once(pool, workers):
     before = pool.pids
     throwing = solver(faulty.Throws, workers)
-    with pytest.warns(RuntimeWarning, match="Faulty failed on a row .ZeroDivisionError: no such"):
+    with pytest.warns(RuntimeWarning, match="Faulty failed on a row: ZeroDivisionError: no such"):
         found = throwing.solve(rows(*NUMBERS))
     assert_answers(found, NUMBERS, unknown=[BAD])
     assert_answers(throwing.solve(rows(*NUMBERS)), NUMBERS, unknown=[BAD])
@@ -43,7 +44,7 @@ def test_other_errors_of_a_row_solver_leave_its_row_unknown_and_are_told_once(po
 @pytest.mark.parametrize("workers", [0, 2])
 @pytest.mark.usefixtures("pool")
 def test_a_model_that_does_not_fit_is_an_error_of_its_row(workers):
-    with pytest.warns(RuntimeWarning, match="Faulty failed on a row .ValueError"):
+    with pytest.warns(RuntimeWarning, match="Faulty failed on a row: ValueError"):
         found = solver(faulty.Wide, workers).solve(rows(1, 2))
     assert_answers(found, [1, 2], unknown=[1, 2])
 
@@ -98,15 +99,73 @@ def test_a_theory_that_cannot_be_opened_is_an_error_and_the_pool_goes_on(pool):
 
 
 @pytest.mark.usefixtures("shared_pool")
-def test_a_theory_that_kills_who_opens_it_is_an_error():
-    with pytest.raises(SolverCrashedError, match=r"die or hang when they open .* code 3"):
-        solver(faulty.DiesAtOpening).solve(rows(1, 2, 3))
+def test_a_theory_that_kills_who_opens_it_leaves_all_rows_unknown():
+    asked = solver(faulty.DiesAtOpening)
+    with pytest.warns(RuntimeWarning, match=r"die or hang when they open .* code 3; .* workers=0"):
+        found = asked.solve(rows(1, 2, 3))
+    assert_answers(found, [1, 2, 3], unknown=[1, 2, 3])
 
 
-def test_workers_that_never_start_are_an_error(monkeypatch):
-    monkeypatch.setattr("smtlayer.solvers.process._BOOT", "raise SystemExit(5)")
-    with pytest.raises(SolverCrashedError, match=r"do not start .* exit code 5"):
-        solver(faulty.Echo, workers=3).solve(rows(1, 2, 3))
+@pytest.mark.parametrize(
+    ("boot", "reason"),
+    [("raise SystemExit(5)", "exit code 5"), ("import os; os.kill(os.getpid(), 9)", "code -9")],
+)
+def test_workers_that_never_start_leave_all_rows_unknown(monkeypatch, boot, reason):
+    monkeypatch.setattr("smtlayer.solvers.process._BOOT", boot + " or {} or {} or {}")
+    asked = solver(faulty.Echo, workers=3)
+    with pytest.warns(RuntimeWarning, match=rf"do not start .*{reason}; .* use fewer workers"):
+        found = asked.solve(rows(1, 2, 3))
+    assert_answers(found, [1, 2, 3], unknown=[1, 2, 3])
+    assert_answers(asked.solve(rows(1)), [1], unknown=[1])  # the warning came once
+    monkeypatch.undo()
+    assert_answers(asked.solve(rows(1, 2, 3)), [1, 2, 3])  # as soon as they start again
+
+
+def test_workers_for_which_the_system_has_no_room_leave_all_rows_unknown(monkeypatch):
+    def refuse(lifeline):
+        raise BlockingIOError(11, "no more processes")
+
+    monkeypatch.setattr("smtlayer.solvers.pool.WorkerProcess", refuse)
+    with pytest.warns(RuntimeWarning, match=r"do not start .*no more processes"):
+        found = solver(faulty.Echo, workers=3).solve(rows(1, 2))
+    assert_answers(found, [1, 2], unknown=[1, 2])
+
+
+def test_a_worker_that_started_answers_all_rows_though_no_other_starts(monkeypatch):
+    asked = solver(faulty.Sleeps, workers=4)
+    assert_answers(asked.solve(rows(1)), [1])  # one row, one worker
+    monkeypatch.setattr(
+        "smtlayer.solvers.process._BOOT", "raise SystemExit({} and {} and {} and 5)"
+    )
+    numbers = list(range(40, 60))
+    assert_answers(asked.solve(rows(*numbers)), numbers)
+
+
+@pytest.fixture
+def layer_without_workers(monkeypatch):
+    """Makes a layer whose workers are gone, and no others start."""
+
+    def make(on_unknown):
+        layer = SMTLayer(xor(), backend=Z3(workers=3, remember=9), on_unknown=on_unknown)
+        pool = layer.solver._solver._answering.pool
+        for worker in [*pool._workers]:
+            pool._drop(worker)
+        monkeypatch.setattr(
+            "smtlayer.solvers.process._BOOT", "raise SystemExit({} and {} and {} and 5)"
+        )
+        return layer
+
+    return make
+
+
+@pytest.mark.filterwarnings("ignore:Z3 failed on a row:RuntimeWarning")
+def test_a_layer_whose_workers_never_start_follows_on_unknown(layer_without_workers):
+    layer = layer_without_workers("zero")
+    assert layer(torch.ones(2, 2)).tolist() == [[0.0], [0.0]]
+    assert layer.stats.unknown == 2
+    message = r"Z3 gave up on 2 of 2 rows .first: row 0.: worker processes do not start .*"
+    with pytest.raises(SolverUnknownError, match=message + 'or pass on_unknown="zero"'):
+        layer_without_workers("raise")(torch.ones(2, 2))
 
 
 def factoring() -> Theory:

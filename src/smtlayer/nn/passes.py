@@ -149,8 +149,9 @@ def _check_known(plan: Plan, unknown: Tensor) -> None:
     """Raises if the solver gave up on a row and the user wants to hear of it."""
     if not plan.raise_unknown or plan.solver.capturable or not unknown.any():
         return
-    limit = plan.solver.limit_ms
+    limit, trouble = plan.solver.limit_ms, getattr(plan.solver, "trouble", "")
     spent = f" after {limit} ms. Raise timeout_ms" if limit else ". See that its solver runs"
+    spent = f": {trouble}" if trouble else spent
     raise SolverUnknownError(
         f"{plan.solver.name} gave up on {int(unknown.sum())} of {len(unknown)} rows (first: "
         f'row {int(unknown.nonzero()[0])}){spent}, or pass on_unknown="zero".'

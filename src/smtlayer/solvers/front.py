@@ -37,6 +37,11 @@ class InFront:
         return self._solver.limit_ms
 
     @property
+    def trouble(self) -> str:
+        """Why rows of the last batch have no answer, if not for their time limit."""
+        return getattr(self._solver, "trouble", "")
+
+    @property
     def deterministic(self) -> bool:
         """As the solver that is asked."""
         return self._solver.deterministic

@@ -18,6 +18,7 @@ from smtlayer.solvers.worker import Ask, Message, Missing, send
 
 _MARGIN_S = 2.0  # beyond the time limits of its rows, before a worker counts as hung
 _TRIES = 2  # workers lost in a row before their first answer: something is wrong with all of them
+_FEWER = "See that there is memory for them, or use fewer workers, or workers=0"
 
 
 @final
@@ -31,7 +32,8 @@ class Job:
         self.limit_s = float("inf") if limit_ms is None else limit_ms / 1000
         self.wall_s = 0.0
         self.settling_in = False  # whether workers had to start or open the theory first
-        self.misfortunes = 0  # workers lost while they opened the theory
+        self.failed_starts = 0  # in a row
+        self.failed_openings = 0
 
 
 @final
@@ -47,7 +49,6 @@ class Pool:
         self.owner = os.getpid()
         self._lifeline = os.pipe()
         self._workers: list[WorkerProcess] = []
-        self._failed_starts = 0
         self._lock = threading.Lock()
         self.close = weakref.finalize(self, _close, self.owner, self._workers, self._lifeline)
 
@@ -57,10 +58,10 @@ class Pool:
         return [worker.pid for worker in self._workers]
 
     def run(self, job: Job) -> None:
-        """Has all rows of a batch answered, or given up.
+        """Has all rows of a batch answered, or given up: see `Answers.error`.
 
         Raises:
-            SolverCrashedError: If workers cannot start or cannot open the theory.
+            SolverCrashedError: If opening the theory raises in a worker.
         """
         with self._lock:
             self._drop_busy()  # of a batch that was interrupted twice
@@ -68,6 +69,8 @@ class Pool:
             try:
                 while not job.schedule.finished:
                     self._hand_out(job)
+                    if not self._workers or job.failed_openings >= _TRIES:
+                        job.schedule.give_up()
                     self._collect(job)
             except BaseException:
                 self._drop_busy()  # the next batch must not get this one's answers
@@ -86,10 +89,17 @@ class Pool:
         if job.pace.quick(job.schedule.questions.kind):
             self._hand_out_ahead(job)
         starting = sum(worker.stage == "starting" for worker in self._workers)
-        room = self.size - len(self._workers)
+        room = self.size - len(self._workers) if job.failed_starts < _TRIES else 0
         for _ in range(min(room, job.schedule.waiting - starting)):
+            self._start_worker(job)
+
+    def _start_worker(self, job: Job) -> None:
+        job.settling_in = True
+        try:
             self._workers.append(WorkerProcess(self._lifeline[0]))
-            job.settling_in = True
+        except OSError as error:  # the system has no room for it
+            job.failed_starts += 1
+            job.schedule.note(f"worker processes do not start ({error}). {_FEWER}")
 
     def _hand_out_ahead(self, job: Job) -> None:
         for worker in [*self._workers]:
@@ -148,7 +158,7 @@ class Pool:
             self._expect(worker, job)
             self._ask(worker, worker.rows, job)
         else:
-            self._failed_starts = 0
+            job.failed_starts = 0
             worker.idle()
         return None
 
@@ -166,23 +176,17 @@ class Pool:
         self._drop(worker)
         if worker.ahead:
             job.schedule.give_back(worker.ahead)
+        code = f"the last one ended with exit code {worker.exit_code}; its stderr may say why"
         if stage == "starting":
-            self._failed_starts += 1
-            if self._failed_starts >= _TRIES:
-                self._failed_starts = 0
-                raise SolverCrashedError(
-                    f"Worker processes do not start (the last one ended with exit code "
-                    f"{worker.exit_code}). What they printed on stderr says why."
-                )
+            job.failed_starts += 1
+            job.schedule.note(f"worker processes do not start ({code}). {_FEWER}")
         elif stage == "opening":
             job.pace.dangerous = True
             job.schedule.give_back(rows)
-            job.misfortunes += 1
-            if job.misfortunes >= _TRIES:
-                raise SolverCrashedError(
-                    f"Worker processes die or hang when they open the theory (the last one ended "
-                    f"with exit code {worker.exit_code})."
-                )
+            job.failed_openings += 1
+            job.schedule.note(
+                f"worker processes die or hang when they open the theory ({code}). {_FEWER}"
+            )
         else:
             job.pace.dangerous = True
             job.schedule.lose(rows)

@@ -1,6 +1,7 @@
 """This file holds one worker process, as its parent sees it."""
 
 import os
+import signal
 import socket
 import struct
 import subprocess
@@ -31,11 +32,9 @@ class WorkerProcess:
             for side in (socket.SO_SNDTIMEO, socket.SO_RCVTIMEO):  # a stopped process is no trap
                 ours.setsockopt(socket.SOL_SOCKET, side, struct.pack("ll", START_S, 0))
             path = [str(folder) for folder in sys.path]
-            self._process = subprocess.Popen(
+            self._process = _without_ctrl_c(
                 [sys.executable, "-c", _BOOT.format(path, theirs.fileno(), lifeline)],
-                pass_fds=(theirs.fileno(), lifeline),
-                stdin=subprocess.DEVNULL,
-                env={**os.environ, "OMP_NUM_THREADS": "1"},
+                (theirs.fileno(), lifeline),
             )
             self.connection: Connection[Message, Reply] = Connection(ours.detach())
         self.rows = range(0)  # that it is at
@@ -78,3 +77,21 @@ class WorkerProcess:
         """In a forked child: closes its copies and leaves the process to the parent."""
         self._process.returncode = 0  # else it would be missed
         self.connection.close()
+
+
+def _without_ctrl_c(command: list[str], descriptors: tuple[int, ...]) -> "subprocess.Popen[bytes]":
+    """Starts a process that Ctrl-C in the terminal does not reach, not even while it starts.
+
+    The process inherits that SIGINT is blocked. In this process a press waits meanwhile.
+    """
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, ())
+    try:
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        return subprocess.Popen(
+            command,
+            pass_fds=descriptors,
+            stdin=subprocess.DEVNULL,
+            env={**os.environ, "OMP_NUM_THREADS": "1"},
+        )
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)

@@ -56,6 +56,7 @@ class Rowwise:
         self.deterministic = deterministic
         self._answering = answering(theory, open_row, name, limit_ms, workers)
         self._warned = False
+        self.trouble = ""  # why rows of the last batch have no answer, if not for their time limit
 
     def solve(self, inputs: Tensor) -> Solution:
         return self._solution(self._ask("solve", inputs, None, None), inputs, None)
@@ -82,11 +83,12 @@ class Rowwise:
             else _array(outputs, torch.int8),
         )
         answers = self._answering.answer(questions) if B else Answers.unknown(questions)
+        self.trouble = answers.error
         if answers.error and not self._warned:
             self._warned = True
             warnings.warn(
-                f"{self.name} failed on a row ({answers.error}). Such rows are UNKNOWN; this is "
-                f"said once.",
+                f"{self.name} failed on a row: {answers.error}. Such rows are UNKNOWN; this "
+                f"warning is given once.",
                 RuntimeWarning,
                 stacklevel=3,
             )

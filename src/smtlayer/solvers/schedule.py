@@ -20,7 +20,7 @@ class Schedule:
         self._count = len(questions)
         self.lost = 0  # chunks
         self._answers = Answers.unknown(questions)
-        self._seconds, self._error = 0.0, ""
+        self._seconds, self._error, self._trouble = 0.0, "", ""
         self.answered = 0  # rows
         self._next, self._given_up = 0, 0
         self._again: deque[range] = deque()
@@ -57,6 +57,19 @@ class Schedule:
         self._seconds += answers.seconds
         self._error = self._error or answers.error
         self.answered += len(rows)
+
+    def note(self, trouble: str) -> None:
+        """Notes why rows may stay unanswered."""
+        self._trouble = trouble
+
+    def give_up(self) -> None:
+        """Leaves all rows UNKNOWN that nobody was handed yet."""
+        left = self.waiting
+        self._given_up += left
+        self._next = self._count
+        self._again.clear()
+        if left:
+            self._error = self._error or self._trouble
 
     def lose(self, rows: range) -> None:
         """Notes that whoever was asked did not answer."""
