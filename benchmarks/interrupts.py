@@ -12,6 +12,7 @@ three of its threads use the layer; each child must give correct answers.
 import argparse
 import contextlib
 import json
+import math
 import os
 import random
 import select
@@ -73,6 +74,9 @@ def main() -> int:
     )
     parser.add_argument("--presses", type=int, default=200, help="in total (default: 200)")
     parser.add_argument("--children", type=int, default=100, help="per backend (default: 100)")
+    parser.add_argument(
+        "--workers", type=int, nargs="+", choices=WORKERS, default=WORKERS, help="of the backends"
+    )
     parser.add_argument("--busy", type=int, default=0, help="processes that keep cores busy")
     parser.add_argument("--seed", type=int, default=0, help="of the times of the presses")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
@@ -81,9 +85,9 @@ def main() -> int:
     if options.inside:
         return inside(options.inside[0], int(options.inside[1]), options.children)
     with burning(options.busy):
-        presses = press_all(options.presses, random.Random(options.seed))
+        presses = press_all(options.presses, options.workers, random.Random(options.seed))
         children = [fork_all(backend, options.children) for backend in BACKENDS]
-    rows: list[Any] = [*presses, *(c for c in children if c.forked)]
+    rows: list[Any] = [*presses, *children]
     if options.json:
         parts = {"presses": presses, "children": children, "busy": options.busy}
         print(json.dumps(parts, default=asdict))
@@ -106,16 +110,15 @@ def burning(count: int) -> Iterator[None]:
             process.wait()
 
 
-def press_all(count: int, times: random.Random) -> list[Presses]:
-    """Spreads the presses over all combinations, at least one for each unless there are none."""
+def press_all(count: int, workers: list[int], times: random.Random) -> list[Presses]:
+    """Spreads the presses over all combinations, at least one for each."""
     combined = []
-    whole = len(BACKENDS) * len(KINDS) * sum(SHARE.values())
+    whole = len(BACKENDS) * len(KINDS) * sum(SHARE[number] for number in workers)
     for backend in BACKENDS:
-        for workers in WORKERS:
-            due = count and max(1, round(count * SHARE[workers] / whole))
-            results = [Presses(backend, kind, workers) for kind in KINDS]
-            if due:
-                press(backend, workers, results, due, times)
+        for number in workers:
+            due = max(1, math.ceil(count * SHARE[number] / whole))
+            results = [Presses(backend, kind, number) for kind in KINDS]
+            press(backend, number, results, due, times)
             combined += results
     return combined
 
@@ -192,13 +195,9 @@ def expect(process: "subprocess.Popen[str]", lines: str | tuple[str, ...], secon
 
 def fork_all(backend: str, count: int) -> Children:
     """Forks so many children, one after the other."""
-    answered = 0
-    if count:
-        with started(backend, 0, "--children", str(count)) as process:
-            tell(process, "fork")
-            output, _ = process.communicate(timeout=(count + 10) * PATIENCE_S)
-            answered = int(output)
-    return Children(backend, count, answered)
+    with started(backend, 0, "--children", str(count)) as process:
+        output, _ = process.communicate("fork\n", timeout=(count + 10) * PATIENCE_S)
+    return Children(backend, count, int(output))
 
 
 def inside(backend: str, workers: int, children: int) -> int:

@@ -21,6 +21,7 @@ from types import FrameType
 from typing import Any, ParamSpec, TypeVar, final
 
 import z3
+from pysat._utils import MainThread
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
@@ -38,7 +39,8 @@ class Call:
     def stop(self) -> None:
         """Makes z3 give up soon."""
         self.stopped = True
-        self.interrupt()
+        with contextlib.suppress(z3.Z3Exception):  # an error of the call itself, seen from here
+            self.interrupt()
 
 
 CALLS: dict[int, Call] = {}  # by thread
@@ -57,6 +59,7 @@ def stoppable(interrupt: Callable[[], None], ask: Callable[[], _T]) -> tuple[_T 
     thread, call = threading.get_ident(), Call(interrupt)
     CALLS[thread] = call
     try:
+        raise_pressed()
         answer = ask()
     except z3.Z3Exception:
         if not call.stopped:
@@ -112,6 +115,7 @@ class _Guard:
         self._raised: BaseException | None = None
         self._wakeup = -1
         self._unraisable = sys.unraisablehook
+        self._in_main_thread = vars(MainThread)["check"]
 
     def enter(self) -> None:
         """Takes over from the user's handler."""
@@ -124,6 +128,8 @@ class _Guard:
         _guard = self
         self._wakeup = _watch.attach()
         sys.unraisablehook = self._report
+        # In the main thread PySAT takes SIGINT over, and leaves a call by an error of its own.
+        MainThread.check = staticmethod(lambda: False)
 
     def leave(self) -> None:
         """Gives back to the user's handler, and delivers what waits."""
@@ -140,15 +146,16 @@ class _Guard:
         global _guard
         if _guard is not self:
             return
+        MainThread.check = self._in_main_thread
         if sys.unraisablehook == self._report:
             sys.unraisablehook = self._unraisable
-        if signal.getsignal(signal.SIGINT) == self._note:
-            signal.signal(signal.SIGINT, self._handler)
         with contextlib.suppress(ValueError, OSError):  # that descriptor has been closed since
             signal.set_wakeup_fd(self._wakeup, warn_on_full_buffer=False)
         if _watch is not None:
             _watch.detach()
         _guard = None
+        if signal.getsignal(signal.SIGINT) == self._note:
+            signal.signal(signal.SIGINT, self._handler)  # last: from here on it may raise
 
     def deliver(self) -> None:
         """Raises again what did not arrive."""
