@@ -246,6 +246,8 @@ class Work:
         self.turn = 0
         logits = self.rows[:1000].clone().requires_grad_()
         self.outputs = self.layer(logits)
+        self.backward()  # PyTorch imports some of its modules when they are first used
+        self.compile()
         assert self.right()
 
     def addition(self, bits: int, shift: int = 0) -> Any:

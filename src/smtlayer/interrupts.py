@@ -50,7 +50,8 @@ def stoppable(interrupt: Callable[[], None], ask: Callable[[], _T]) -> tuple[_T 
     """What a z3 call returns, and whether a press or a fork stopped it.
 
     Args:
-        interrupt: Makes z3 give up the call, from any thread.
+        interrupt: Makes z3 give up the call, from any thread: the interrupt of its context. That of
+            a solver may come too early, and then z3 stops neither for it nor for a time limit.
         ask: The call.
 
     Raises:

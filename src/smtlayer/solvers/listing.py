@@ -206,7 +206,7 @@ def ask_counted(solver: Any, max_work: float, *assumptions: Any) -> Any:
     foreign = leave_ctrl_c_to_python(solver)
     pause()
     solver.set("rlimit", left)
-    answer, stopped = stoppable(solver.interrupt, lambda: solver.check(*assumptions))
+    answer, stopped = stoppable(solver.ctx.interrupt, lambda: solver.check(*assumptions))
     if answer in (z3.sat, z3.unsat):
         return answer
     if stopped:

@@ -213,7 +213,6 @@ def ask(solver: Any, timeout_ms: int, *assumptions: Any) -> Any:
     while True:
         pause()
         solver.set("timeout", timeout_ms)
-        # not solver.interrupt: it may come too early, and then z3 stops for nothing any more
         answer, stopped = stoppable(solver.ctx.interrupt, lambda: solver.check(*assumptions))
         left_ms = milliseconds(deadline - time.monotonic())
         if answer in (z3.sat, z3.unsat) or left_ms <= 0:
