@@ -64,6 +64,26 @@ def test_a_question_that_a_fork_stopped_is_answered():
     assert str(answers) == "[sat]"
 
 
+def test_an_answer_is_read_though_forks_stop_question_after_question():
+    row, end, wrong = Z3().open(xor()), threading.Event(), []
+
+    def work():
+        while not end.is_set():
+            try:
+                wrong.extend([] if row.solve([1, -1]).outputs == [1] else ["answer"])
+            except BaseException as error:
+                wrong.append(error)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    for _ in range(50):  # what comes before a fork and after it, without the fork
+        forks._before_fork()
+        forks._after_fork_in_parent()
+    end.set()
+    thread.join()
+    assert wrong == []
+
+
 def test_a_fork_waits_for_a_thread_that_is_between_two_z3_calls():
     order, begun = [], threading.Event()
 

@@ -33,14 +33,23 @@ class Call:
     """A z3 call in progress, which other threads may stop."""
 
     def __init__(self, interrupt: Callable[[], None]) -> None:
-        self.interrupt = interrupt
+        self._interrupt = interrupt
+        self._lock = threading.Lock()
+        self._over = False
         self.stopped = False
 
     def stop(self) -> None:
-        """Makes z3 give up soon."""
-        self.stopped = True
-        with contextlib.suppress(z3.Z3Exception):  # an error of the call itself, seen from here
-            self.interrupt()
+        """Makes z3 give up soon, unless the call is over: the next one would suffer for it."""
+        with self._lock:
+            if not self._over:
+                self.stopped = True
+                with contextlib.suppress(z3.Z3Exception):  # an error of the call, seen from here
+                    self._interrupt()
+
+    def end(self) -> None:
+        """Notes that the call is over."""
+        with self._lock:
+            self._over = True
 
 
 CALLS: dict[int, Call] = {}  # by thread
@@ -48,6 +57,9 @@ CALLS: dict[int, Call] = {}  # by thread
 
 def stoppable(interrupt: Callable[[], None], ask: Callable[[], _T]) -> tuple[_T | None, bool]:
     """What a z3 call returns, and whether a press or a fork stopped it.
+
+    Of a call that was stopped nothing is returned, not even an answer that z3 found just then: a
+    context that was interrupted may refuse all but the next question.
 
     Args:
         interrupt: Makes z3 give up the call, from any thread: the interrupt of its context. That of
@@ -68,8 +80,9 @@ def stoppable(interrupt: Callable[[], None], ask: Callable[[], _T]) -> tuple[_T 
         answer = None
     finally:
         CALLS.pop(thread, None)
+        call.end()
     raise_pressed()
-    return answer, call.stopped
+    return None if call.stopped else answer, call.stopped
 
 
 def interruptible(function: Callable[_P, _T]) -> Callable[_P, _T]:
