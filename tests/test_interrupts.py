@@ -108,6 +108,19 @@ def test_a_press_ends_the_question_though_z3_reports_an_error_to_who_stops_it():
             interruptible(stoppable)(interrupt, lambda: solver.check())
 
 
+def test_a_call_that_was_stopped_at_its_end_has_no_answer_and_a_call_that_is_over_is_not_stopped():
+    interrupts, calls = [], []
+
+    def stopped_at_its_end():
+        calls.append(CALLS[threading.get_ident()])
+        calls[0].stop()
+        return "sat"
+
+    assert stoppable(lambda: interrupts.append(1), stopped_at_its_end) == (None, True)
+    calls[0].stop()
+    assert interrupts == [1]
+
+
 def test_a_press_while_a_sat_solver_propagates_is_raised_by_python():
     chain = [[-i, i + 1] for i in range(1, 100_000)]
 
