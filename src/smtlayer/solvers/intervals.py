@@ -18,7 +18,7 @@ import z3
 
 from smtlayer.errors import NotFiniteError
 from smtlayer.solvers.budget import Budget
-from smtlayer.theory.values import text_of
+from smtlayer.theory.values import text_of, whole_number
 
 _FAR = 2**80  # ends beyond are infinite, so that sums of ends never outgrow a float
 _ROUNDS = 8  # later ones must bound a new symbol: `x < y, y < x` narrows almost for ever
@@ -88,7 +88,7 @@ def _node(term: Any, args: list[int], nodes: list[Node]) -> Node:
     symbol = is_int and kind == z3.Z3_OP_UNINTERPRETED and not args
     of_ints = any(nodes[i].is_int for i in args)
     if kind == z3.Z3_OP_POWER and is_int and z3.is_int_value(term.arg(1)):
-        exponent = term.arg(1).as_long()
+        exponent = whole_number(term.arg(1))
         if 1 <= exponent <= _MAX_POWER:
             kind, args = z3.Z3_OP_MUL, args[:1] * exponent
     takes_ints = kind in _ARITHMETIC or kind in MEANING
@@ -323,7 +323,7 @@ def term_intervals(nodes: list[Node], box: Mapping[int, Interval]) -> list[Inter
 def _range(node: Node, args: list[Interval]) -> Interval:
     match node.kind:
         case z3.Z3_OP_ANUM:
-            return (node.term.as_long(), node.term.as_long())
+            return (whole_number(node.term), whole_number(node.term))
         case z3.Z3_OP_ADD:
             return (sum(low for low, _ in args), sum(high for _, high in args))
         case z3.Z3_OP_SUB:

@@ -20,7 +20,7 @@ import z3
 from numpy.typing import NDArray
 
 from smtlayer.errors import TheoryError
-from smtlayer.theory.values import name_of, python_value, rounded, z3_value
+from smtlayer.theory.values import name_of, python_value, rounded, shown, z3_value
 
 Signs = NDArray[np.int8]
 
@@ -138,7 +138,7 @@ class BoolEncoding(_Plain):
         if not fits.all():
             raise TheoryError(
                 f"Theory.encode: symbol {self.name!r} is a Bool and takes True or False. "
-                f"Got {_first(values, ~fits)!r}."
+                f"Got {_first(values, ~fits)}."
             )
         return np.where(values.astype(bool), 1, -1).astype(np.int8)[..., None]
 
@@ -171,7 +171,7 @@ class BitsEncoding(_Plain):
         if not fits.all():
             raise TheoryError(
                 f"Theory.encode: symbol {self.name!r} has {self.width} bits and takes "
-                f"whole numbers from 0 to {2**self.width - 1}. Got {_first(values, ~fits)!r}."
+                f"whole numbers from 0 to {2**self.width - 1}. Got {_first(values, ~fits)}."
             )
         bits = (whole[..., None] >> shifts) & 1
         return np.where(bits.astype(bool), 1, -1).astype(np.int8)
@@ -233,7 +233,7 @@ class OneHotEncoding:
         if (index < 0).any():
             raise TheoryError(
                 f"Theory.encode: symbol {self.name!r} takes one of {self.python_values}. "
-                f"Got {different[which[int((index < 0).argmax())]]!r}."
+                f"Got {shown(different[which[int((index < 0).argmax())]])}."
             )
         hot = np.eye(len(self.values), dtype=np.int8)[index] * np.int8(2) - np.int8(1)
         return np.asarray(hot.reshape(*values.shape, len(self.values)))
@@ -327,5 +327,5 @@ def _whole(values: NDArray[Any]) -> NDArray[Any]:
     return whole.reshape(values.shape)
 
 
-def _first(values: NDArray[Any], where: NDArray[np.bool_]) -> Any:
-    return values[where].tolist()[0]
+def _first(values: NDArray[Any], where: NDArray[np.bool_]) -> str:
+    return shown(values[where].tolist()[0])

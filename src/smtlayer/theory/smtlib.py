@@ -24,6 +24,7 @@ _SKIPPED = {
     "get-assignment", "get-info", "get-model", "get-option", "get-proof",
     "get-unsat-assumptions", "get-unsat-core", "get-value", "set-option", "simplify",
 }  # fmt: skip
+_DIMACS = re.compile(r"\s*(?:c\b[^\n]*\n\s*)*p\s+cnf\b")
 _PREFIX = "constraint "  # of a name that the script has another use for
 
 
@@ -180,9 +181,20 @@ def _undeclared(name: str, declared: Sequence[str]) -> TheoryError:
 
 
 def _load(text_or_path: str | Path) -> str:
+    text = _text_of(text_or_path)
+    if _DIMACS.match(text):
+        raise TheoryError(
+            "Theory.from_smtlib expects SMT-LIB 2. Got DIMACS ('p cnf ...'). Have z3 read the file "
+            "with solver.from_file('name.cnf'), where its variable 7 is z3.Bool(7), and build "
+            "Theory(solver.assertions(), inputs=[z3.Bool(7), ...], outputs=[...])."
+        )
+    return text
+
+
+def _text_of(text_or_path: str | Path) -> str:
     if isinstance(text_or_path, str):
         text = text_or_path.removeprefix("\ufeff")  # some editors put it there
-        if text.lstrip().startswith(("(", ";")):
+        if text.lstrip().startswith(("(", ";")) or _DIMACS.match(text):
             return text
     if not isinstance(text_or_path, str | Path):
         raise TypeError(

@@ -15,6 +15,7 @@ from torch import Tensor
 from smtlayer.errors import TheoryError
 from smtlayer.forks import uses_z3
 
+_DIGITS = 4000
 # What z3 says of a context's terms it writes to one place: one thread may ask at a time.
 _asking = threading.Lock()
 
@@ -52,7 +53,7 @@ def z3_value(symbol: Any, value: Any) -> Any:
     """A Python or z3 value, or an enumeration member's name, as a value of the symbol's sort."""
     sort = symbol.sort()
     wrong = TheoryError(
-        f"one_hot: {value!r} is not a value of {name_of(symbol)!r}, whose sort is {sort}. "
+        f"one_hot: {shown(value)} is not a value of {name_of(symbol)!r}, whose sort is {sort}. "
         f"Give values of that sort."
     )
     if z3.is_expr(value) and value.ctx != symbol.ctx:
@@ -62,6 +63,11 @@ def z3_value(symbol: Any, value: Any) -> Any:
         )
     number = isinstance(value, np.generic) or (isinstance(value, Tensor) and value.ndim == 0)
     value = value.item() if number else value
+    if isinstance(value, int) and abs(value) >= 10**_DIGITS:
+        raise TheoryError(
+            f"one_hot: {shown(value)} is too long a value for {name_of(symbol)!r}. "
+            f"Give values of at most {_DIGITS} digits."
+        )
     literal = isinstance(value, int) or (isinstance(value, str) and z3.is_string(symbol))
     given = value
     try:
@@ -86,6 +92,26 @@ def _is_value(term: Any) -> bool:
     return not symbolic and all(_is_value(child) for child in term.children())
 
 
+def whole_number(term: Any) -> int:
+    """The value of an integer or bit-vector, which Python reads up to 4300 digits at a time."""
+    text = term.as_string()
+    if len(text) <= _DIGITS:
+        return int(text)
+    found = 0
+    for start in range(0, len(digits := text.removeprefix("-")), _DIGITS):
+        part = digits[start : start + _DIGITS]
+        found = found * 10 ** len(part) + int(part)
+    return -found if text.startswith("-") else found
+
+
+def shown(value: Any) -> str:
+    """A value as it stands in a message; Python writes out integers of up to 4300 digits."""
+    try:
+        return repr(value)
+    except ValueError:
+        return "an integer of thousands of digits"
+
+
 def sides(equation: Any) -> tuple[Any, Any]:
     """The symbol and the value of an equation between them; z3 may write either first."""
     one, other = equation.children()
@@ -98,7 +124,7 @@ def python_value(term: Any) -> Any:
     if z3.is_bool(term):
         return z3.is_true(term)
     if z3.is_int_value(term) or z3.is_bv_value(term):
-        return term.as_long()
+        return whole_number(term)
     if z3.is_rational_value(term):
         return Fraction(term.numerator_as_long(), term.denominator_as_long())
     if z3.is_fp_value(term) and not term.isNaN():
