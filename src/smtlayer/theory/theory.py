@@ -19,7 +19,7 @@ from smtlayer.theory.given import check_contexts, formulas_of, names_of, symbols
 from smtlayer.theory.symbols import add_symbol, free_symbols, symbols_in
 from smtlayer.theory.terms import Terms, is_shared, read_terms
 from smtlayer.theory.translate import decode_rows, encode_rows
-from smtlayer.theory.values import sides
+from smtlayer.theory.values import asking, sides
 
 if TYPE_CHECKING:
     from smtlayer.solvers.check import TheoryReport
@@ -178,7 +178,8 @@ class Theory:
     @cached_property
     def terms(self) -> Terms:
         """The terms of `formulas`, read from z3 once."""
-        return read_terms(self.formulas)
+        with asking():
+            return read_terms(self.formulas)
 
     @property
     def unconstrained(self) -> tuple[str, ...]:

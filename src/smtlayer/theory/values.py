@@ -29,6 +29,11 @@ if sys.platform != "win32":
     os.register_at_fork(after_in_child=_forked)
 
 
+def asking() -> threading.Lock:
+    """The lock for who reads terms that other threads may read as well."""
+    return _asking
+
+
 def name_of(symbol: Any) -> str:
     """A constant's name. Ask once and keep it: threads that ask z3 together get wrong ones."""
     return str(symbol.decl().name())
