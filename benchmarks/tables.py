@@ -19,7 +19,7 @@ from smtlayer.bench.lab import LabOptions, LabResult, LabRun
 from smtlayer.bench.scaling import Cost
 from smtlayer.reports import draw_scaling
 from smtlayer.reports.lab import draw_lab
-from smtlayer.reports.layout import tables
+from smtlayer.reports.layout import summary, tables
 from smtlayer.reports.provenance import png_stamp, records_digest, stamp_png
 from smtlayer.reports.render import markdown
 from smtlayer.reports.results_plot import draw_table
@@ -30,6 +30,7 @@ ROOT = HERE.parent
 EXPLAIN = ROOT / "docs" / "explain"
 PAGES = (
     ROOT / "README.md",
+    ROOT / "docs" / "index.md",
     EXPLAIN / "solving.md",
     EXPLAIN / "results.md",
     EXPLAIN / "what-makes-it-train.md",
@@ -217,6 +218,12 @@ def table1(folder: Path = ROOT / "results") -> str:
     return markdown(tables(results_of(kept.records, kept.timings)))
 
 
+def results_summary(folder: Path = ROOT / "results") -> str:
+    """The README's choice of `table1`: one line per experiment."""
+    kept = read_results(folder)
+    return markdown([summary(results_of(kept.records, kept.timings))])
+
+
 def draw_costs(path: Path) -> None:
     """What each question costs, as the table `scaling` has it."""
     draw_scaling([made(Cost, r) for r in read("cpu") if "question" in r], path)
@@ -270,7 +277,7 @@ TABLES = {
     "readings": readings,
 }
 INLINE = {"sudoku-ratio": sudoku_ratio}  # a few words, between marks within a line
-RESULTS = {"table1": table1}  # from runs, and shown on as many pages as have its marks
+RESULTS = {"table1": table1, "summary": results_summary}  # on as many pages as have their marks
 
 # Each picture: how it is drawn, and the records that it shows.
 PICTURES: dict[Path, tuple[Callable[[Path], None], list[Path]]] = {

@@ -20,8 +20,8 @@ def record(row="mnist-addition-10", method="best", seed=0, accuracy=0.98, **chan
 def timing(row="mnist-addition-10", method="best", **changes):
     return {
         "row": row, "method": method, "epoch_seconds": 3.3, "conventional_epoch_seconds": 3.0,
-        "ratio": 1.1, "epochs": 3, "device": "cuda", "machine": {"device": "a GPU"},
-        "versions": {}, "commit": "abc", "written": "2026-01-01",
+        "ratio": 1.1, "ratio_sd": 0.02, "epochs": 5, "device": "cuda", "versions": {},
+        "machine": {"device": "a GPU"}, "commit": "abc", "written": "2026-01-01",
     } | changes  # fmt: skip
 
 

@@ -230,11 +230,3 @@ def test_a_formula_that_cannot_be_drawn_is_told(caplog):
     assert not caplog.records
     assert drawn(r"\nonsense{x}", "page.md") == r"<code>\nonsense{x}</code>"
     assert "page.md" in caplog.text
-
-
-def test_columns_of_the_results_are_taken_by_name():
-    page = "<!-- table1 -->\n| row | a | b |\n| --- | ---: | ---: |\n| x | 1 | **2** |\n\n- note\n"
-    columns = HOOKS["generated"]["columns"]
-    assert columns(page, ["b"]) == "| row | b |\n| --- | ---: |\n| x | **2** |"
-    with pytest.raises(Exception, match="no columns c"):
-        columns(page, ["c"])

@@ -7,7 +7,7 @@ import pytest
 
 from made_records import keep, record, timing
 from smtlayer.errors import ConfigError, MissingDataError
-from smtlayer.reports.layout import DASH, TIMES, tables
+from smtlayer.reports.layout import DASH, TIMES, summary, tables
 from smtlayer.reports.render import html, latex, markdown, terminal, terminal_width
 from smtlayer.reports.results_plot import _position, draw_table
 from smtlayer.reports.table import (
@@ -21,8 +21,17 @@ from smtlayer.reports.table import (
 ROOT = Path(__file__).parents[2]
 KEYS = [
     "row", "method", "seeds", "accuracy", "mean", "sd", "representation", "epoch_seconds",
-    "epoch_ratio", "data", "device",
+    "conventional_epoch_seconds", "epoch_ratio", "epoch_ratio_sd", "data", "device", "differences",
 ]  # fmt: skip
+
+
+CONFIG = {
+    "task": {"name": "mnist-addition", "percent": 10},
+    "pretrain": {"kind": "none", "epochs": 3},
+    "train": {"epochs": 8, "optimizer": "adam", "lr": 1e-3, "shift": 2, "batch_size": 128},
+    "layer": {"backward": "core", "weights": "logit"},
+    "restarts": {"most": 1},
+}
 
 
 def made():
@@ -58,19 +67,16 @@ def test_seconds_are_of_the_runs_unless_a_quiet_process_measured_them():
     conventional, best = results_of(records)
     assert (best.epoch_seconds, best.epoch_ratio) == (5.0, None)
     assert conventional.epoch_seconds == 4.0
-    conventional, best = results_of(records, [timing(), timing(row="liars-puzzle", ratio=9)])
-    assert (best.epoch_seconds, best.epoch_ratio) == (3.3, 1.1)
-    assert (conventional.epoch_seconds, conventional.epoch_ratio) == (3.0, None)
+    timings = [timing(), timing(row="liars-puzzle", ratio=9)]
+    conventional, best = results_of(records, timings)
+    assert (best.epoch_seconds, best.conventional_seconds) == (3.3, 3.0)
+    assert (best.epoch_ratio, best.epoch_ratio_sd) == (1.1, 0.02)
+    assert (conventional.epoch_seconds, conventional.epoch_ratio) == (4.0, None)
 
 
-def test_conventional_seconds_are_those_with_the_batches_of_the_rightmost():
-    records = [record(method="conventional", epoch_seconds=4.0), record()]
-    beside = {"own": 7.0, "paper": 6.0, "best": 5.0}
-    for _ in range(3):
-        timings = [timing(method=m, conventional_epoch_seconds=s) for m, s in beside.items()]
-        conventional, _ = results_of(records, timings)
-        assert conventional.epoch_seconds == min(beside.values())
-        beside.popitem()
+def test_fewer_than_five_timed_epochs_give_no_ratio():
+    (found,) = results_of([record()], [timing(epochs=4)])
+    assert (found.epoch_seconds, found.epoch_ratio) == (4.0, None)
 
 
 def test_devices_and_data_that_differ_are_all_named():
@@ -120,43 +126,44 @@ def test_json_has_exactly_the_keys_for_machines():
     assert objects[0]["representation"] is None
 
 
-def column(table, title):
-    return [c.title for c in table.columns].index(title)
-
-
 def test_ours_stand_beside_the_papers():
     accuracy, times = tables(made())
-    titles = [row[0].text for row in accuracy.rows]
-    assert titles == ["MNIST+ 10 %", "Liar's puzzle", "Liar's puzzle, as-printed"]
-    shown = [cell.text for cell in accuracy.rows[0]]
-    assert shown[1:] == ["10.0", "10.0 ± 0.0", "98.1", "97.0 ± 0.0", "98.5 ± 0.5", "10.0", "33.7",
-                         "99.0"]  # fmt: skip
-    assert [cell.text for cell in times.rows[0]] == [
-        "MNIST+ 10 %", "7.1", "3.0", "75.4", "4.0", "3.3", f"10.6 {TIMES}", DASH, f"1.10 {TIMES}",
-        "31.0", "96.3", "3 + 5",
+    assert [column.title for column in accuracy.columns] == [
+        "experiment", "method", "test accuracy, %", "symbols read, %",
+        "what differs from the paper",
     ]  # fmt: skip
+    assert accuracy.rows == (
+        ("MNIST+ 10 %", "conventional, paper †", "10.0", DASH, DASH),
+        ("", "conventional", "10.0 ± 0.0", DASH, DASH),
+        ("", "SMTLayer, paper †", "98.1", DASH, DASH),
+        ("", "ours, paper's recipe", "97.0 ± 0.0", "99.0", DASH),
+        ("", "ours", "98.5 ± 0.5", "99.0", DASH),
+        ("", "SATNet, paper †", "10.0", DASH, DASH),
+        ("", "Scallop, paper †", "33.7", DASH, DASH),
+        ("Liar's puzzle", "SMTLayer, paper †", "86.1", DASH, DASH),
+        ("", "ours", "100.0 ± 0.0 (2)", "99.0", DASH),
+        ("", "ours, theory as printed", "80.0 ± 0.0", "99.0", DASH),
+        ("", "conventional, paper †", "54.2", DASH, DASH),
+        ("", "SATNet, paper †", "84.6", DASH, DASH),
+    )
+    assert times.rows[:4] == (
+        ("MNIST+ 10 %", "SMTLayer, paper †", "75.4", "7.1", f"10.6 {TIMES}"),
+        ("", "ours", "3.3", "3.0", f"1.10 ± 0.02 {TIMES}"),
+        ("", "SATNet, paper †", "31.0", "7.1", f"4.37 {TIMES}"),
+        ("", "Scallop, paper †", "96.3", "7.1", f"13.6 {TIMES}"),
+    )
 
 
-def test_missing_cells_are_an_en_dash():
-    accuracy, _ = tables(made())
-    puzzle = [cell.text for cell in accuracy.rows[1]]
-    assert puzzle[column(accuracy, "Scallop †")] == DASH
-    assert puzzle[column(accuracy, "conventional: ours")] == DASH
-    own = [cell.text for cell in accuracy.rows[2]]
-    assert own[1:5] == [DASH] * 4
-    assert own[5] == "80.0 ± 0.0"
-
-
-def test_the_best_of_a_row_stands_out_and_a_method_of_its_own_does_not():
-    accuracy, times = tables(made())
-    best = [[c.text for c in row if c.best] for row in accuracy.rows]
-    assert best == [["98.5 ± 0.5"], ["100.0 ± 0.0 (2)"], []]
-    assert [[c.text for c in row if c.best] for row in times.rows] == [[f"1.10 {TIMES}"], [], []]
-
-
-def test_equal_as_shown_is_equally_good():
-    accuracy, _ = tables(results_of([record(row="mnist-addition-50", accuracy=0.98604)]))
-    assert [cell.text for cell in accuracy.rows[0] if cell.best] == ["98.6", "98.6"]
+def test_the_summary_has_five_columns_and_a_line_per_experiment():
+    records = [record(seed=s, config=CONFIG) for s in range(3)]
+    records += [record(method="conventional-same-budget", seed=s, accuracy=0.1) for s in range(3)]
+    table = summary(results_of([*records, record(row="mine", method="own")]))
+    assert len(table.columns) == 5
+    assert table.rows == (
+        ("MNIST+ 10 %", "10.0 ± 0.0", "98.1", "98.0 ± 0.0",
+         "digits ≤ 9; shifts ≤ 2 px; Adam(0.001); 8 epochs; cores by confidence; log-odds"),
+        ("mine", DASH, DASH, DASH, DASH),
+    )  # fmt: skip
 
 
 def test_notes_say_what_is_quoted_and_how_many_seeds():
@@ -169,30 +176,31 @@ def test_notes_say_what_is_quoted_and_how_many_seeds():
 
 
 def test_markdown():
-    text = markdown(tables(made()))
-    lines = text.splitlines()
-    assert lines[0].startswith("| Test accuracy, per cent | conventional: paper † |")
-    assert lines[2] == (
-        "| MNIST+ 10 % | 10.0 | 10.0 ± 0.0 | 98.1 | 97.0 ± 0.0 | **98.5 ± 0.5** | 10.0 | 33.7 "
-        "| 99.0 |"
-    )
-    widths = {line.count("|") for line in lines if line.startswith("|")}
-    assert widths == {10, 13}
+    lines = markdown(tables(made())).splitlines()
+    assert lines[0].startswith("| experiment | method | test accuracy, % |")
+    assert lines[1] == "| --- | --- | ---: | ---: | --- |"
+    assert lines[6] == f"|  | ours | 98.5 ± 0.5 | 99.0 | {DASH} |"
+    assert {line.count("|") for line in lines if line.startswith("|")} == {6}
     assert r"a\|b" in markdown(tables(results_of([record(row="a|b")])))
+    assert markdown([summary(made())]).count("\n") == 3  # no notes
+
+
+def test_nothing_is_bold():
+    shapes = (markdown(tables(made())), latex(tables(made())), html(tables(made())))
+    assert not any(mark in text for text in shapes for mark in ("**", "textbf", "<b>", "<strong"))
 
 
 def test_latex_is_whole_and_escaped():
     text = latex(tables(results_of([record(accuracy=0.985), record(row="R&D_{x}~", data="a#b$c")])))
     assert text.count(r"\begin{table*}") == text.count(r"\end{table*}") == 2
     assert text.count(r"\toprule") == text.count(r"\bottomrule") == 2
-    assert r"MNIST+ 10 \% & 10.0 & -- & 98.1 & -- & \textbf{98.5}" in text
+    assert r"MNIST+ 10 \% & SMTLayer, paper $^\dagger$ & 98.1 & -- & --" in text
     assert r"R\&D\_\{x\}\textasciitilde{} &" in text
     assert r"a\#b\$c" in text
-    assert r"SATNet $^\dagger$" in text
-    assert "±" not in text
-    assert "†" not in text
+    assert r"\emph{digits $\leq$ 9}" in text
+    assert not any(sign in text for sign in ("±", "†", "≤", DASH, TIMES))
     body = text.split(r"\midrule")[1].split(r"\bottomrule")[0].strip().splitlines()
-    assert all(line.replace(r"\&", "").count("&") == 8 for line in body)
+    assert all(line.replace(r"\&", "").count("&") == 4 for line in body)
 
 
 class Structure(HTMLParser):
@@ -219,8 +227,9 @@ def test_html_is_whole_escaped_and_needs_nothing_else():
     page = Structure()
     page.feed(text)
     assert page.open == []
-    assert set(page.rows) == {9, 12}
-    assert '<td class="best">98.5 ± 0.5</td>' in text
+    assert set(page.rows) == {5}
+    assert "<td>98.5 ± 0.5</td>" in text
+    assert "<em>digits ≤ 9</em>" in text
     assert "&lt;R&amp;D&gt;" in text
     assert "<title>A &amp; B</title>" in text
     assert "src=" not in text
@@ -236,16 +245,16 @@ def shown(table, width):
     return captured.get()
 
 
-def test_the_terminal_shows_a_line_a_row_and_leaves_spare_columns_out_where_narrow():
-    accuracy, _ = tables(made())
-    wide = shown(accuracy, terminal_width(accuracy))
-    line = next(line for line in wide.splitlines() if "MNIST+ 10 %" in line)
-    cells = "MNIST+ 10 % 10.0 10.0 ± 0.0 98.1 97.0 ± 0.0 98.5 ± 0.5 10.0 33.7 99.0"
-    assert " ".join(line.split()) == cells
-    assert "Scallop †" in wide
-    narrow = shown(accuracy, terminal_width(accuracy) - 1)
-    assert "Scallop †" not in narrow
-    assert "98.5 ± 0.5" in narrow
+def test_the_terminal_shows_one_line_per_method_and_wraps_only_the_last_column():
+    accuracy, _ = tables([*made(), *results_of([record(row="mnist-addition-25", config=CONFIG)])])
+    for width in (terminal_width(accuracy), 100):
+        lines = shown(accuracy, width).splitlines()
+        assert all(len(line) <= width for line in lines)
+        line = next(line for line in lines if "98.5 ± 0.5" in line)
+        assert " ".join(line.split()) == f"ours 98.5 ± 0.5 99.0 {DASH}"
+        text = " ".join(" ".join(lines).split())
+        assert "digits ≤ 9; shifts" in text
+        assert "*" not in text
 
 
 def test_a_folder_is_read_and_other_files_in_it_are_not(tmp_path):
@@ -318,6 +327,6 @@ def test_a_page_is_filled_from_records(tmp_path):
     marks = runpy.run_path(str(ROOT / "benchmarks" / "tables.py"))
     keep(tmp_path, record(), record(seed=1), record(seed=2, data="sample"))
     text = marks["table1"](tmp_path)
-    assert text.startswith("| Test accuracy, per cent |")
+    assert text.startswith("| experiment | method |")
     assert "98.0 ± 0.0" in text
     assert marks["table1"](tmp_path / "nowhere") == "No records yet."

@@ -352,7 +352,7 @@ def _show(results: Sequence[Result], shape: Format, out: Path | None) -> None:
 
 def _print_tables(results: Sequence[Result], console: Console) -> None:
     for table in layout.tables(results):
-        if not console.is_terminal:  # a file is as wide as it must be
+        if not console.is_terminal:  # a file is as wide as the table
             console.width = max(console.width, render.terminal_width(table))
         console.print(render.terminal(table, console.width))
 

@@ -1,21 +1,20 @@
-"""This file draws results: a dot a seed, beside the numbers of the paper."""
+"""Draws results: one dot per seed, beside the numbers of the paper."""
 
 import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from smtlayer.reports.layout import method_title
 from smtlayer.reports.paper import ROWS, TITLES, row_title
 from smtlayer.reports.pyplot import pyplot
 from smtlayer.reports.table import METHODS, Result
 
-_COLOURS = {"conventional": "#94a3b8", "paper": "#2563eb", "best": "#15803d"}
+_COLOURS = {
+    "conventional": "#cbd5e1", "conventional-same-budget": "#64748b", "paper": "#2563eb",
+    "best": "#15803d", "no-shift": "#84cc16",
+}  # fmt: skip
 _OTHER = "#b45309"  # methods that belong to one row only
-_LABELS = {
-    "conventional": "conventional",
-    "paper": "SMTLayer, the paper's settings",
-    "best": "SMTLayer, our best settings",
-}
 _QUOTED = {"conventional": "D", "satnet": "x", "scallop": "+"}
 _INK, _GREY, _PALE = "#1e293b", "#64748b", "#f1f5f9"
 _TICKS = (0, 50, 80, 90, 95, 98, 99, 99.5, 99.9)
@@ -33,7 +32,7 @@ def draw_table(results: Sequence[Result], path: Path) -> Path:
     """
     plt = pyplot()
     rows = list(dict.fromkeys(result.row for result in results))
-    figure, axis = plt.subplots(figsize=(11, 1.7 + 0.75 * len(rows)))
+    figure, axis = plt.subplots(figsize=(11, 1.7 + 0.85 * len(rows)))
     for place, row in enumerate(rows):
         ours = [result for result in results if result.row == row]
         if place % 2 == 0:
@@ -42,10 +41,11 @@ def draw_table(results: Sequence[Result], path: Path) -> Path:
         _draw_ours(axis, ours, place)
     _scale(axis, [row_title(row) for row in rows])
     _legend(axis, results)
-    figure.suptitle("Test accuracy: a dot a seed, a bar the paper's SMTLayer", fontsize=13)
+    figure.suptitle("Test accuracy: one dot per seed; bars are the paper's SMTLayer", fontsize=13)
     figure.text(
-        0.5, 0.006, "The scale is that of errors. Numbers at the right: mean of the best settings, "
-        "and the paper's.", ha="center", va="bottom", fontsize=8, color="#475569",
+        0.5, 0.006, "The scale is that of errors. Numbers at the right: our mean, and the paper's. "
+        "What differs between the two is in the table.",
+        ha="center", va="bottom", fontsize=8, color="#475569",
     )  # fmt: skip
     figure.tight_layout(rect=(0, 0.02, 1, 0.99))
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -72,15 +72,17 @@ def _draw_ours(axis: Any, ours: Sequence[Result], place: int) -> None:
         axis.plot([min(spots), max(spots)], [height] * 2, color=colour, lw=1, alpha=0.5, zorder=3)
         axis.scatter(spots, [height] * len(spots), s=30, color=colour, alpha=0.8, lw=0, zorder=4)
         if result.method not in METHODS:
+            right = max(spots) < 0.9 * _position(100)  # else there is no room for the name
             axis.annotate(
-                result.method, (max(spots), height), xytext=(6, 0), textcoords="offset points",
-                va="center", fontsize=7, color=colour, zorder=5,
+                method_title(result.method), (max(spots) if right else min(spots), height),
+                xytext=(6 if right else -6, 0), textcoords="offset points",
+                ha="left" if right else "right", va="center", fontsize=7, color=colour, zorder=5,
                 bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.5, "alpha": 0.8},
             )  # fmt: skip
         if result.method == "best":
             axis.text(
                 1.012, place - 0.16, f"{result.mean:.1f}", transform=axis.get_yaxis_transform(),
-                va="center", fontsize=9, color=colour, fontweight="bold",
+                va="center", fontsize=9, color=colour,
             )  # fmt: skip
 
 
@@ -120,7 +122,7 @@ def _quoted_mark(axis: Any, mark: str, xs: list[float], ys: list[float], label: 
 def _legend(axis: Any, results: Sequence[Result]) -> None:
     run = {result.method for result in results}
     handles = [
-        axis.scatter([], [], s=30, color=_COLOURS[method], label=_LABELS[method])
+        axis.scatter([], [], s=30, color=_COLOURS[method], label=method_title(method))
         for method in METHODS
         if method in run
     ]

@@ -14,14 +14,20 @@ from statistics import fmean, stdev
 from typing import Any
 
 from smtlayer.errors import ConfigError, MissingDataError
+from smtlayer.reports.differences import differences
 from smtlayer.reports.paper import ROWS
 
 Record = Mapping[str, Any]
-METHODS = ("conventional", "paper", "best")
+METHODS = ("conventional", "conventional-same-budget", "paper", "best", "no-shift")
+LEAST_EPOCHS = 5  # to be timed, for a ratio to be shown
 _RECORD = re.compile(r"(?P<method>.+)-seed(?P<seed>\d+)\.json")
 _TIMING = "-timing.json"
-_NEEDED = ("row", "method", "seed", "data", "scores", "epochs", "epoch_seconds", "machine")
-_NEEDED_TIMING = ("row", "method", "epoch_seconds", "conventional_epoch_seconds", "ratio", "device")
+_NEEDED = (
+    "row", "method", "seed", "data", "scores", "epochs", "epoch_seconds", "machine", "config",
+)  # fmt: skip
+_NEEDED_TIMING = (
+    "row", "method", "epoch_seconds", "conventional_epoch_seconds", "ratio", "device", "epochs",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -38,10 +44,13 @@ class Result:
         representation: Symbols that the network reads right, per cent, mean of the seeds; None
             without a layer.
         epoch_seconds: Mean seconds of an epoch: from the timing record if there is one.
-        epoch_ratio: Over a conventional epoch, timed in turn in one process; None if not timed.
+        conventional_seconds: The same with a dense head in place of the layer; None if not timed.
+        epoch_ratio: Of the two, timed in turn in one process; None if fewer than five were timed.
+        epoch_ratio_sd: Its sample standard deviation over the timed epochs.
         data: What the runs learned from.
         device: What they ran on.
         epochs: The most epochs of pre-training, and of training, that a seed took.
+        differences: From the paper's method, see `differences`.
     """
 
     row: str
@@ -52,13 +61,16 @@ class Result:
     sd: float | None
     representation: float | None
     epoch_seconds: float
+    conventional_seconds: float | None
     epoch_ratio: float | None
+    epoch_ratio_sd: float | None
     data: str
     device: str
     epochs: tuple[int, int]
+    differences: tuple[str, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
-        """For machines: one object a row and method."""
+        """For machines: one object per row and method."""
         return {
             "row": self.row,
             "method": self.method,
@@ -68,9 +80,12 @@ class Result:
             "sd": self.sd,
             "representation": self.representation,
             "epoch_seconds": self.epoch_seconds,
+            "conventional_epoch_seconds": self.conventional_seconds,
             "epoch_ratio": self.epoch_ratio,
+            "epoch_ratio_sd": self.epoch_ratio_sd,
             "data": self.data,
             "device": self.device,
+            "differences": list(self.differences),
         }
 
 
@@ -95,11 +110,11 @@ def left_out(record: Record) -> str:
 
 
 def results_of(records: Iterable[Record], timings: Iterable[Record] = ()) -> list[Result]:
-    """Results in the order of the paper's table: rows, then conventional, paper, best, others.
+    """Results in the order of the paper's table: rows, then methods as in `METHODS`, then others.
 
     Args:
         records: Of runs; those that no table shows are left out.
-        timings: Of epochs timed in turn, one a row and method.
+        timings: Of epochs timed in turn, one per row and method.
     """
     groups: dict[tuple[str, str], dict[int, Record]] = {}
     for record in records:
@@ -110,12 +125,14 @@ def results_of(records: Iterable[Record], timings: Iterable[Record] = ()) -> lis
                     "The table takes one record a row, method and seed. Got two of "
                     f"{record['row']}, {record['method']}, seed {record['seed']}: remove one."
                 )
-    timed: dict[str, dict[str, Record]] = {}
-    for timing in timings:
-        timed.setdefault(timing["row"], {})[timing["method"]] = timing
+    timed = {
+        (timing["row"], timing["method"]): timing
+        for timing in timings
+        if timing["epochs"] >= LEAST_EPOCHS
+    }
     return [
-        _result([group[seed] for seed in sorted(group)], timed.get(row, {}))
-        for (row, _), group in sorted(groups.items(), key=lambda item: _place(*item[0]))
+        _result([group[seed] for seed in sorted(group)], timed.get(key))
+        for key, group in sorted(groups.items(), key=lambda item: _place(*item[0]))
     ]
 
 
@@ -132,8 +149,8 @@ def _place(row: str, method: str) -> tuple[int, str, int, str]:
     )  # fmt: skip
 
 
-def _result(group: Sequence[Record], timed: Mapping[str, Record]) -> Result:
-    first, timing = group[0], timed.get(group[0]["method"])
+def _result(group: Sequence[Record], timing: Record | None) -> Result:
+    first = group[0]
     accuracy = tuple(_percent(record, "accuracy") for record in group)
     read = [_percent(r, "representation") for r in group if "representation" in r["scores"]]
     devices = [record["machine"]["device"] for record in group]
@@ -146,27 +163,16 @@ def _result(group: Sequence[Record], timed: Mapping[str, Record]) -> Result:
         mean=fmean(accuracy),
         sd=stdev(accuracy) if len(accuracy) > 1 else None,
         representation=fmean(read) if read else None,
-        epoch_seconds=_seconds(group, timed),
+        # Runs may have shared a device, so what a quiet process measured comes first.
+        epoch_seconds=fmean(r["epoch_seconds"] for r in ([timing] if timing else group)),
+        conventional_seconds=timing["conventional_epoch_seconds"] if timing else None,
         epoch_ratio=timing["ratio"] if timing else None,
+        epoch_ratio_sd=timing.get("ratio_sd") if timing else None,
         data=_listed(record["data"] for record in group),
         device=_listed([*devices, _timed_on(timing)] if timing else devices),
         epochs=(max(before for before, _ in epochs), max(after for _, after in epochs)),
+        differences=differences(first),
     )
-
-
-def _seconds(group: Sequence[Record], timed: Mapping[str, Record]) -> float:
-    """Runs may have shared a device, so what a quiet process measured comes first.
-
-    Conventional epochs are measured beside those of every other method, with its batch size. The
-    last of the table's own methods counts.
-    """
-    method = group[0]["method"]
-    if method in timed:
-        return float(timed[method]["epoch_seconds"])
-    if method == "conventional" and timed:
-        last = max(timed, key=lambda name: METHODS.index(name) if name in METHODS else -1)
-        return float(timed[last]["conventional_epoch_seconds"])
-    return fmean(record["epoch_seconds"] for record in group)
 
 
 def _timed_on(timing: Record) -> str:

@@ -148,12 +148,12 @@ def _processor() -> str:
 
 
 def _commit() -> str | None:
-    """The commit of the source tree that runs: by git, else by `SMTLAYER_COMMIT`, else None."""
-    root, told = Path(__file__).parents[3], os.environ.get("SMTLAYER_COMMIT")
-    if not (root / ".git").exists() or shutil.which("git") is None:
-        return told
+    """The commit of the source tree that runs: by `SMTLAYER_COMMIT`, else by git, else None."""
+    root, named = Path(__file__).parents[3], os.environ.get("SMTLAYER_COMMIT")
+    if named or not (root / ".git").exists() or shutil.which("git") is None:
+        return named
     answer = subprocess.run(
         ["git", "rev-parse", "--short", "HEAD"],
         cwd=root, capture_output=True, text=True, check=False,
     )  # fmt: skip
-    return answer.stdout.strip() or told
+    return answer.stdout.strip() or None
