@@ -256,6 +256,12 @@ def sudoku_ratio() -> str:
     return f"{min(found):.2f} to {max(found):.2f} times"
 
 
+def algebra_as_printed() -> str:
+    """Starts from which `core` learns the bare equation in the laboratory."""
+    record = lab_record("visual-algebra-as-printed", 3, 20)
+    return f"{record['runs'][0]['grounded']} of {record['seeds']}"
+
+
 def time(ms: float) -> str:
     return f"{ms:.0f} ms" if ms >= 10 else f"{ms:.2g} ms"
 
@@ -276,7 +282,8 @@ TABLES = {
     "lab-hot": lab_hot,
     "readings": readings,
 }
-INLINE = {"sudoku-ratio": sudoku_ratio}  # a few words, between marks within a line
+# a few words, between marks within a line
+INLINE = {"sudoku-ratio": sudoku_ratio, "algebra-as-printed": algebra_as_printed}
 RESULTS = {"table1": table1, "summary": results_summary}  # on as many pages as have their marks
 
 # Each picture: how it is drawn, and the records that it shows.

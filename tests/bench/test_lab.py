@@ -112,7 +112,8 @@ def test_rows_whose_inputs_leave_outputs_open_are_left_out():
     ("name", "shown", "tested"),
     [
         ("mnist-addition-10", 10, 100), ("mnist-addition-100", 100, 100),
-        ("visual-algebra", 45, 729), ("liars-puzzle", 12, 72), ("liars-puzzle-as-printed", 12, 72),
+        ("visual-algebra", 45, 729), ("visual-algebra-as-printed", 45, 729),
+        ("liars-puzzle", 12, 72), ("liars-puzzle-as-printed", 12, 72),
     ],
 )  # fmt: skip
 def test_tasks_show_what_they_show_with_images(name, shown, tested):

@@ -64,6 +64,13 @@ def test_the_models_are_all_problems_with_their_solutions():
     assert every_model(algebra_theory(), z3.BitVecs("a b c1 c2 x", 4)) == PROBLEMS
 
 
+def test_as_printed_the_theory_is_the_equation_alone():
+    bare, full = algebra_theory(as_printed=True), algebra_theory()
+    assert bare.constraint_names == full.constraint_names[:1]
+    assert bare.constraints[0].eq(full.constraints[0])
+    assert (bare.input_names, bare.output_names) == (full.input_names, full.output_names)
+
+
 def test_every_problem_has_one_solution():
     assert len({problem[:4] for problem in PROBLEMS}) == 729
 

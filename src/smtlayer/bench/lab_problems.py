@@ -140,14 +140,13 @@ def _addition(percent: int, name: str) -> LabProblem:
     return LabProblem(name, problem.theory, problem.widths, problem.readers, shown, rows)
 
 
-def _algebra(name: str) -> LabProblem:
+def _algebra(as_printed: bool, name: str) -> LabProblem:
     problem = problem_of(algebra_theory(), name=name)
     rows = problem.tested
     equal = (rows.inputs[:, :4] == rows.inputs[:, 4:8]).all(-1)
     odd = rows.outputs[:, -1] > 0
-    return LabProblem(
-        name, problem.theory, problem.widths, problem.readers, rows[equal & odd], rows
-    )
+    theory = algebra_theory(as_printed=as_printed)
+    return LabProblem(name, theory, problem.widths, problem.readers, rows[equal & odd], rows)
 
 
 def _liars(as_printed: bool, name: str) -> LabProblem:
@@ -163,7 +162,8 @@ def _liars(as_printed: bool, name: str) -> LabProblem:
 LAB_TASKS: Mapping[str, Callable[[str], LabProblem]] = {
     "mnist-addition-10": partial(_addition, 10),
     "mnist-addition-100": partial(_addition, 100),
-    "visual-algebra": _algebra,
+    "visual-algebra": partial(_algebra, False),
+    "visual-algebra-as-printed": partial(_algebra, True),
     "liars-puzzle": partial(_liars, False),
     "liars-puzzle-as-printed": partial(_liars, True),
 }

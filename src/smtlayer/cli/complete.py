@@ -16,11 +16,11 @@ import smtlayer
 _PACKAGE = Path(smtlayer.__file__).parent
 _SHARED = ("title", "seeds", "sample", "task", "pretrain", "train", "layer", "restarts")
 _SHORT = ("mnist-addition", "visual-algebra", "visual-sudoku")
-_TABLE_METHODS = ("conventional", "paper", "best")
+_TABLE_METHODS = ("conventional", "conventional-same-budget", "paper", "best", "no-shift")
 _MOST_FOLDERS = 500  # looked into for runs
 LAB_TASKS = (
-    "mnist-addition-10", "mnist-addition-100", "visual-algebra", "liars-puzzle",
-    "liars-puzzle-as-printed",
+    "mnist-addition-10", "mnist-addition-100", "visual-algebra", "visual-algebra-as-printed",
+    "liars-puzzle", "liars-puzzle-as-printed",
 )  # fmt: skip
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from smtlayer.reports.differences import NOTES
-from smtlayer.reports.paper import DEVICE, RESULTS_TABLE, ROWS, TITLES, row_title
+from smtlayer.reports.paper import DEVICE, QUOTED_FROM, ROWS, TITLES, row_title
 from smtlayer.reports.table import LEAST_EPOCHS, Result
 
 DASH = "\N{EN DASH}"
@@ -186,9 +186,7 @@ def _accuracy_notes(results: Sequence[Result], count: int) -> tuple[str, ...]:
         f"Ours: mean ± sample standard deviation of {seeds}"
         + (", or of as many as stand in brackets." if varied else ".")
         + (" Each seed of the liar's puzzle has a split of its own." if splits else ""),
-        f"{QUOTED} Quoted from the paper, {RESULTS_TABLE}: means of five seeds, but for SATNet on "
-        "Visual Sudoku 100 %, which the paper quotes from SATNet's own. SATNet and Scallop were "
-        "not run here.",
+        f"{QUOTED} {QUOTED_FROM} SATNet and Scallop were not run here.",
         "Same budget: a dense head in place of the layer, with the optimiser, epochs and shifts of "
         "*ours*. Paper's recipe: its optimiser, epochs, pre-training and rules, as far as the last "
         "column does not say otherwise.",

@@ -29,20 +29,20 @@ NetworkName = Literal["paper", "ordered"]
 _PAIRS = torch.cartesian_prod(torch.arange(1, 10), torch.arange(1, 10, 2))  # (45, 2): a, odd x
 
 
-def algebra_theory() -> Theory:
-    """a·x + b = 10·c1 + c2, where c1 and c2 are the two digits of the right-hand side."""
+def algebra_theory(*, as_printed: bool = False) -> Theory:
+    """a·x + b = 10·c1 + c2, where c1 and c2 are the two digits of the right-hand side.
+
+    Args:
+        as_printed: Only the equation, as the paper has it, without the ranges of its numbers.
+    """
     a, b, c1, c2, x = z3.BitVecs("a b c1 c2 x", 4)
     wide_a, wide_b, wide_c1, wide_c2, wide_x = (z3.ZeroExt(4, n) for n in (a, b, c1, c2, x))
-    return Theory(
-        {
-            # 8 bits: never too large
-            "a * x + b is 10 * c1 + c2": wide_a * wide_x + wide_b == 10 * wide_c1 + wide_c2,
-            **{f"{n} is 1 to 9": z3.And(z3.UGE(n, 1), z3.ULE(n, 9)) for n in (a, b, x)},
-            **{f"{n} is a digit": z3.ULE(n, 9) for n in (c1, c2)},
-        },
-        inputs=[a, b, c1, c2],
-        outputs=[x],
-    )
+    # 8 bits: never too large
+    rules = {"a * x + b is 10 * c1 + c2": wide_a * wide_x + wide_b == 10 * wide_c1 + wide_c2}
+    if not as_printed:
+        rules |= {f"{n} is 1 to 9": z3.And(z3.UGE(n, 1), z3.ULE(n, 9)) for n in (a, b, x)}
+        rules |= {f"{n} is a digit": z3.ULE(n, 9) for n in (c1, c2)}
+    return Theory(rules, inputs=[a, b, c1, c2], outputs=[x])
 
 
 class VisualAlgebra:
