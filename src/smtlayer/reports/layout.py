@@ -211,8 +211,7 @@ def _time_notes(results: Sequence[Result]) -> tuple[str, ...]:
         f"Ours: {devices or 'not timed'}; the paper's {QUOTED}: {DEVICE}. Only ratios can be "
         "compared.",
         "Dense head: the same network, rows, batches, optimiser and shifts without the layer, "
-        "timed in turn in one process that has the machine to itself. Ratio: of the mean seconds, ± "
-        "the "
-        f"sample standard deviation over the timed epochs. Fewer than {LEAST_EPOCHS} timed epochs "
-        "give no ratio.",
+        "timed in turn in one process that has the machine to itself. Ratio: of the mean seconds, "
+        f"± the sample standard deviation over the timed epochs; fewer than {LEAST_EPOCHS} give "
+        "none.",
     )
