@@ -17,7 +17,7 @@ demo: $(STAMP)
 	@echo "(The command is $(BIN)/smtlayer; 'source $(BIN)/activate' puts it on your path.)"
 
 test: $(STAMP)
-	$(BIN)/python -m pytest -n 2 --dist worksteal -q
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal -q
 
 test-under-load: $(STAMP)  # three times beside six busy processes; prints the counts of each run
 	$(BIN)/python benchmarks/under_load.py --busy 6 --times 3
