@@ -7,7 +7,7 @@ PIP    := $(BIN)/python -m pip install -qq --disable-pip-version-check
 # Exactly this version: a CPU build of it is quick to fetch, a range may bring gigabytes for GPUs.
 TORCH  ?= torch==2.13.0
 
-# Kept whatever the environment says: tests start processes, which would each compile everything anew.
+# Bytecode is written whatever the environment says: tests start processes that would all compile anew.
 export PYTHONDONTWRITEBYTECODE =
 
 .PHONY: demo test test-under-load slow lint types bench docs docs-serve docs-refresh clean
