@@ -59,6 +59,8 @@ def first_minimum(weights: Tensor, members: Tensor, allowed: Tensor) -> tuple[Te
 def total_weight(weights: Tensor, members: Tensor, index: Tensor) -> Tensor:
     """The cost of the candidate with each row's index, infinite only for the index K: (b,)."""
     K = members.shape[-1]  # noqa: N806
+    if not K:
+        return torch.full_like(weights[:, 0], torch.inf)
     chosen = members.index_select(1, index.clamp(max=K - 1)).T  # (b, c)
     total = (weights * chosen).sum(-1).clamp(max=torch.finfo(torch.float64).max)
     return torch.where(index < K, total, torch.inf)
