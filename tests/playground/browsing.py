@@ -14,7 +14,7 @@ FLAGS = (
     "--no-sandbox", "--disable-gpu", "--disable-background-networking",
     "--disable-component-update", "--disable-sync", "--no-first-run",
 )  # fmt: skip
-PATIENCE = 60_000  # milliseconds, for busy machines
+PATIENCE = 300_000  # milliseconds, for busy machines
 expect = sync_api.expect
 expect.set_options(timeout=PATIENCE)
 

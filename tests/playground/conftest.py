@@ -45,7 +45,7 @@ def ask(client):
     return asked
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser():
     from browsing import BROWSER, FLAGS, sync_api
 
@@ -55,7 +55,7 @@ def browser():
         started.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def url(browser, addition_folder):
     """Where `smtlayer demo` serves; it must end as by Ctrl-C, without a complaint."""
     words = ["-m", "smtlayer", "demo", str(addition_folder), "--port", "0", "--no-open"]
