@@ -20,7 +20,8 @@ from smtlayer.training import grid
 ONLY = ("table1", "--records-only")
 KEYS = [
     "row", "method", "seeds", "accuracy", "mean", "sd", "representation", "epoch_seconds",
-    "conventional_epoch_seconds", "epoch_ratio", "epoch_ratio_sd", "data", "device", "differences",
+    "conventional_epoch_seconds", "epoch_ratio", "epoch_ratio_sd", "timed_epochs", "data", "device",
+    "differences",
 ]  # fmt: skip
 # Stands in for `python -m smtlayer`: leaves a record of what it was told.
 FAKE = """

@@ -8,7 +8,7 @@ from torch import nn
 
 from helpers import Stop
 from smtlayer.errors import ConfigError
-from smtlayer.training import Trainer, run
+from smtlayer.training import Trainer, run, time_epochs
 from smtlayer.training.metrics import teacher_agreement
 from smtlayer.training.trainer import make_stepper
 
@@ -147,6 +147,13 @@ def test_a_record_of_lessons_has_the_agreement_on_images_that_training_may_use(
     record = run(config(task=options, **LESSONS)).record
     assert record.scores["teacher_agreement"] == 0.75
     assert seen == [(school.made["pupil"], images)]
+
+
+def test_lessons_are_no_part_of_what_is_timed(school, config, monkeypatch):
+    monkeypatch.setattr("smtlayer.training.timing.make_task", lambda options, data_dir: school)
+    (timing,) = time_epochs([config(**LESSONS)], 1)
+    assert (len(timing.seconds), len(timing.conventional_seconds)) == (1, 1)
+    assert school.made["scout"].batches == 0
 
 
 def test_lessons_are_for_tasks_that_have_a_teacher(task, config):

@@ -64,10 +64,11 @@ def tables(results: Sequence[Result]) -> tuple[TextTable, TextTable]:
     times = TextTable(
         "times",
         "Seconds per epoch",
-        (*texts, Column("seconds"), Column("same, dense head"), Column("ratio")),
+        (*texts, Column("seconds"), Column("same, dense head"), Column("ratio"),
+         Column("timed epochs")),
         tuple(_grouped(_time_rows(results))),
         _time_notes(results),
-    )
+    )  # fmt: skip
     return accuracy, times
 
 
@@ -125,11 +126,11 @@ def _time_rows(results: Sequence[Result]) -> Iterator[tuple[str, ...]]:
             paper = ROWS[result.row].methods
             seconds, dense = (paper[name].seconds for name in (quoted, "conventional"))
             numbers = (_seconds(seconds), _seconds(dense), _ratio(seconds / dense))
-            yield title, _paper_title(quoted), *numbers
+            yield title, _paper_title(quoted), *numbers, DASH
         elif quoted is None and result.epoch_ratio is not None:
             ratio = _ratio(result.epoch_ratio, result.epoch_ratio_sd)
             numbers = (_seconds(result.epoch_seconds), _seconds(result.conventional_seconds), ratio)
-            yield title, method_title(result.method), *numbers
+            yield title, method_title(result.method), *numbers, str(result.timed_epochs)
 
 
 def _with_quoted(results: Sequence[Result]) -> Iterator[tuple[Result, str | None]]:

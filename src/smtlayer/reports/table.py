@@ -47,6 +47,7 @@ class Result:
         conventional_seconds: The same with a dense head in place of the layer; None if not timed.
         epoch_ratio: Of the two, timed in turn in one process; None if fewer than five were timed.
         epoch_ratio_sd: Its sample standard deviation over the timed epochs.
+        timed_epochs: How many; 0 if not timed.
         data: What the runs learned from.
         device: What they ran on.
         epochs: The most epochs of pre-training, and of training, that a seed took.
@@ -64,6 +65,7 @@ class Result:
     conventional_seconds: float | None
     epoch_ratio: float | None
     epoch_ratio_sd: float | None
+    timed_epochs: int
     data: str
     device: str
     epochs: tuple[int, int]
@@ -83,6 +85,7 @@ class Result:
             "conventional_epoch_seconds": self.conventional_seconds,
             "epoch_ratio": self.epoch_ratio,
             "epoch_ratio_sd": self.epoch_ratio_sd,
+            "timed_epochs": self.timed_epochs,
             "data": self.data,
             "device": self.device,
             "differences": list(self.differences),
@@ -168,6 +171,7 @@ def _result(group: Sequence[Record], timing: Record | None) -> Result:
         conventional_seconds=timing["conventional_epoch_seconds"] if timing else None,
         epoch_ratio=timing["ratio"] if timing else None,
         epoch_ratio_sd=timing.get("ratio_sd") if timing else None,
+        timed_epochs=timing["epochs"] if timing else 0,
         data=_listed(record["data"] for record in group),
         device=_listed([*devices, _timed_on(timing)] if timing else devices),
         epochs=(max(before for before, _ in epochs), max(after for _, after in epochs)),

@@ -172,7 +172,7 @@ def estimated_clauses(terms: Terms) -> int:
     Examples:
         >>> x, y = z3.BitVecs("x y", 64)
         >>> estimated_clauses(read_terms([x * y == 1]))
-        37760
+        36864
     """
     total = 0
     for i, width in terms.widths.items():

@@ -8,6 +8,7 @@ from statistics import fmean, stdev
 from smtlayer.errors import ConfigError
 from smtlayer.training.build import make_task
 from smtlayer.training.config import RunConfig
+from smtlayer.training.options import PretrainOptions
 from smtlayer.training.records import here, write_json
 from smtlayer.training.trainer import Epoch, Trainer
 
@@ -62,7 +63,7 @@ def time_epochs(
         raise ConfigError("Timing compares methods with a layer to the same without. Name one.")
     turns: dict[object, Iterator[list[Epoch]]] = {}
     for config in methods:
-        dense = replace(config, layer=None)
+        dense = replace(config, layer=None, pretrain=PretrainOptions())
         for key, one in ((_key(config), dense), (config.method, config)):
             if key not in turns:
                 task = make_task(one.task, data_dir)
