@@ -1,6 +1,9 @@
 """SMT-LIB text comes in and goes out, and means the same on both sides."""
 
+import copy
+import gc
 import itertools
+import sys
 from fractions import Fraction
 
 import pytest
@@ -297,3 +300,19 @@ def test_no_name_makes_z3_write_a_file(tmp_path):
     with pytest.raises(TheoryError, match="no constant is declared as"):
         Theory.from_smtlib("(declare-const x Bool)(assert x)", inputs=[name], outputs=["x"])
     assert not target.exists()
+
+
+def test_a_press_while_a_context_is_made_is_all_that_is_heard_of_it(monkeypatch):
+    def press(config):
+        raise KeyboardInterrupt
+
+    complaints = []
+    monkeypatch.setattr(sys, "unraisablehook", complaints.append)
+    theory = Theory.from_smtlib("(declare-const a Bool)(assert a)", inputs=["a"], outputs=["a"])
+    with monkeypatch.context() as patch:
+        patch.setattr(z3.z3, "Z3_mk_context_rc", press)
+        with pytest.raises(KeyboardInterrupt):
+            copy.deepcopy(theory)
+    gc.collect()
+    assert not complaints
+    assert copy.deepcopy(theory) == theory

@@ -117,9 +117,17 @@ def _is_builtin(name: str) -> bool:
 def parse(text: str) -> list[Any]:
     """The assertions of a script, in a context of their own."""
     try:
-        return list(z3.parse_smt2_string(text, ctx=z3.Context()))
+        return list(z3.parse_smt2_string(text, ctx=_new_context()))
     except z3.Z3Exception as error:
         raise TheoryError(f"SMT-LIB text cannot be read{_reason(error)}.") from error
+
+
+def _new_context() -> Any:
+    """A context of z3; one that Ctrl-C leaves half-built must not complain when it is freed."""
+    context = z3.Context.__new__(z3.Context)
+    context.owner = False  # until there is something to free
+    context.__init__()
+    return context
 
 
 def read(
