@@ -1,6 +1,7 @@
 """Ctrl-C while the library works: no press is lost, and everything is put back afterwards."""
 
 import contextlib
+import gc
 import json
 import os
 import signal
@@ -170,6 +171,24 @@ def test_a_press_wins_over_the_error_that_it_causes():
     with pytest.raises(KeyboardInterrupt) as caught:
         work()
     assert isinstance(caught.value.__context__, ValueError)
+
+
+def test_a_term_that_a_press_left_half_built_is_freed_without_a_complaint():
+    @interruptible
+    def work():
+        term = z3.AstRef.__new__(z3.AstRef)  # its destructor asks for what it has not got
+        signal.raise_signal(signal.SIGINT)
+        return term
+
+    complaints, before = [], sys.unraisablehook
+    sys.unraisablehook = complaints.append
+    try:
+        with contextlib.suppress(KeyboardInterrupt):
+            work()
+        gc.collect()
+    finally:
+        sys.unraisablehook = before
+    assert not complaints
 
 
 def test_calls_inside_calls_raise_a_press_once():

@@ -15,6 +15,7 @@ import socket
 import sys
 import threading
 import time
+import traceback
 from collections.abc import Callable
 from functools import wraps
 from types import FrameType
@@ -147,6 +148,9 @@ class _Guard:
 
     def leave(self) -> None:
         """Gives back to the user's handler, and delivers what waits."""
+        failure = sys.exc_info()[1]
+        if self._raised is not None and failure is not None:
+            traceback.clear_frames(failure.__traceback__)  # frees what z3 left half-built, unheard
         self.restore()
         error, self._raised = self._raised, None
         while self._waiting:
@@ -187,7 +191,9 @@ class _Guard:
             raise
 
     def _report(self, unraisable: "sys.UnraisableHookArgs") -> None:
-        if self._raised is None or unraisable.exc_value is not self._raised:
+        """Drops what a press that is raised again did to destructors, and z3's half-built terms."""
+        of_z3 = getattr(unraisable.object, "__module__", None) == z3.AstRef.__module__
+        if self._raised is None or not (of_z3 or unraisable.exc_value is self._raised):
             self._unraisable(unraisable)
 
 
