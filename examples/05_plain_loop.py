@@ -49,7 +49,7 @@ for number in step:
         counts = solver_counts(model)  # since the last reset
         print(
             f"step {step.done}, progress {layer.progress:.2f}: "
-            f"{counts['settled'] / counts['rows']:.0%} of the rows as wanted, "
+            f"{counts['correct'] / counts['rows']:.0%} of the rows correct, "
             f"{counts['unsat']:.0f} contradict the theory, {counts['solver_seconds']:.2f} s solving"
         )
         layer.stats.reset()

@@ -74,6 +74,6 @@ trainer = Trainer(
 trainer.fit(Referee(), DataLoader(games(3200), 64, shuffle=True), DataLoader(games(1000), 1000))
 
 metrics = trainer.callback_metrics  # of the last epoch
-for name in ("progress", "rows", "settled", "asked", "time_share", "val_rows"):
+for name in ("progress", "rows", "correct", "blamed", "time_share", "val_rows"):
     print(f"solver/{name}: {metrics[f'solver/{name}']:g}")
 print(f"{metrics['right']:.0%} of 1000 new games are judged right")

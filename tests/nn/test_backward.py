@@ -1,4 +1,4 @@
-"""What comes back: settled, asked, silent, contradicted and unknown rows, and their scale."""
+"""What comes back: correct, wrong, contradicted and unknown rows, and their scale."""
 
 import copy
 
@@ -31,7 +31,7 @@ def pinned() -> Theory:
 
 
 @pytest.mark.parametrize("backward", BACKWARD)
-def test_a_settled_row_is_pushed_the_way_it_leans(backward):
+def test_a_correct_row_is_pushed_the_way_it_leans(backward):
     logits = torch.tensor([[2.0, -1.0, 0.0]])
     gradient = input_gradient(
         SMTLayer(majority_of_three(), backward=backward), logits, torch.ones(1, 1)
@@ -60,12 +60,12 @@ def test_an_output_without_gradient_is_free(backward):
     theory = addition()
     layer = SMTLayer(theory, backward=backward)
     logits = theory.encode(a=1, b=0).double()[None] * 2
-    unmasked = torch.tensor([[0.5, 0.0, -0.5]])  # wants 0?1; it has 001, so that is settled
+    unmasked = torch.tensor([[0.5, 0.0, -0.5]])  # wants 0?1; it has 001, so that is correct
     assert layer.theory.decode(layer(logits)) == {"total": 1}
-    settled = input_gradient(layer, logits, unmasked)
-    torch.testing.assert_close(settled, (torch.sigmoid(logits) - (logits > 0).double()) / 4)
+    correct = input_gradient(layer, logits, unmasked)
+    torch.testing.assert_close(correct, (torch.sigmoid(logits) - (logits > 0).double()) / 4)
     input_gradient(layer, logits, torch.tensor([[0.5, -0.5, -0.5]]))  # wants 011: asked
-    assert (layer.stats.settled, layer.stats.asked) == (1, 1)
+    assert (layer.stats.correct, layer.stats.blamed) == (1, 1)
 
 
 def test_only_wanted_outputs_are_asked_for():
@@ -85,7 +85,7 @@ def test_a_row_without_opinion_gets_no_gradient(backward, scale):
     gradient = input_gradient(layer, logits, slope)
     assert not gradient[2].any()
     assert gradient[[0, 1, 3]].any(-1).all()
-    assert layer.stats.silent == 1
+    assert layer.stats.without_gradient == 1
 
 
 @pytest.mark.parametrize("scale", SCALES)
@@ -107,7 +107,7 @@ def test_where_the_outputs_could_be_as_wanted_nobody_is_blamed(backward):
     outputs.backward(outputs.detach().clone())  # the other y, which this input allows
     expected = 0.0 if backward == "core" else torch.sigmoid(torch.tensor(1.0)).item() - 1
     assert leaf.grad.item() == pytest.approx(expected)
-    assert (layer.stats.asked, layer.stats.contradicted) == (1, 0)
+    assert (layer.stats.blamed, layer.stats.contradicted) == (1, 0)
 
 
 @pytest.mark.parametrize("scale", SCALES)
@@ -122,7 +122,7 @@ def test_a_row_given_up_going_forward_is_zero_both_ways_and_counted(backward, fo
     outputs.backward(torch.ones(3, 1))
     assert leaf.grad.ne(0).any(-1).tolist() == [False, True, False]
     assert (layer.stats.unknown, layer.stats.sat, layer.stats.unsat) == (2, 1, 0)
-    assert (layer.stats.asked, layer.stats.settled, layer.stats.undecided) == (0, 1, 0)
+    assert (layer.stats.blamed, layer.stats.correct, layer.stats.undecided) == (0, 1, 0)
 
 
 @pytest.mark.parametrize("scale", SCALES)
@@ -135,7 +135,7 @@ def test_a_row_given_up_going_back_gets_no_gradient_and_is_counted(backward, sca
     assert outputs.tolist() == [[-1.0], [-1.0]]
     outputs.backward(-torch.ones(2, 1))
     assert leaf.grad.ne(0).any(-1).tolist() == [False, True]
-    assert (layer.stats.undecided, layer.stats.contradicted, layer.stats.asked) == (1, 0, 2)
+    assert (layer.stats.undecided, layer.stats.contradicted, layer.stats.blamed) == (1, 0, 2)
 
 
 @pytest.mark.parametrize("question", ["solve", "core"])

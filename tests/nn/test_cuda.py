@@ -42,7 +42,7 @@ def test_graphs_give_what_the_cpu_gives(dtype, masked):
         torch.testing.assert_close([tensor.cpu() for tensor in found], list(wanted))
     assert len(there._graphs._captured) == 1
     counts, expected = there.stats.as_dict(), here.stats.as_dict()
-    for name in ("rows", "sat", "unsat", "settled", "asked", "silent", "contradicted"):
+    for name in ("rows", "sat", "unsat", "correct", "blamed", "without_gradient", "contradicted"):
         assert counts[name] == expected[name]
 
 
@@ -78,7 +78,7 @@ def test_graphs_of_composed_rules_give_what_the_cpu_gives(rule, graphs, dtype, m
     (captured,) = there._graphs._captured.values()
     assert len(captured._backward_graphs) == graphs
     counts, expected = there.stats.as_dict(), here.stats.as_dict()
-    for name in ("rows", "sat", "unsat", "settled", "asked", "silent", "contradicted"):
+    for name in ("rows", "sat", "unsat", "correct", "blamed", "without_gradient", "contradicted"):
         assert counts[name] == expected[name]
 
 
@@ -114,7 +114,7 @@ def test_a_graph_counts_though_no_batch_went_back_before():
         layer(logits)
     for _ in range(3):
         outputs_and_gradient(layer, logits, None, torch.ones(16, 4, device="cuda"))
-    assert layer.stats.settled + layer.stats.asked + layer.stats.unknown == 48
+    assert layer.stats.correct + layer.stats.blamed + layer.stats.unknown == 48
     assert layer.stats.rows == 9 * 16
 
 

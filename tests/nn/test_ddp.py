@@ -48,7 +48,7 @@ def test_two_processes_learn_what_one_learns_from_the_whole_batch(ranks, case):
     network = ddp_script.make_network(case)
     alone = ddp_script.train(network, slice(None))
     assert all(gradient.any() for gradient in alone["gradients"])
-    assert network[-1].stats.asked > 0, "no row was put to a blame rule"
+    assert network[-1].stats.blamed > 0, "no row was put to a blame rule"
     for rank in ranks:
         for name, expected in alone.items():
             torch.testing.assert_close(rank[case][name], expected, rtol=1e-12, atol=1e-15)

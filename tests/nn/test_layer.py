@@ -91,7 +91,7 @@ def test_the_rule_of_the_mode_at_the_time_of_the_forward_pass_goes_back():
     outputs = layer(leaf)
     layer.train()
     outputs.backward(-torch.ones(1, 1))
-    assert layer.stats.settled == 1
+    assert layer.stats.correct == 1
 
 
 @pytest.mark.parametrize("backend", BACKENDS, ids=lambda b: type(b).__name__)
@@ -230,9 +230,9 @@ def test_the_layer_has_nothing_to_learn():
 
 def test_any_function_may_be_the_blame_rule():
     def push_all(solver, question):
-        nobody = torch.zeros_like(question.asked)
+        none = torch.zeros_like(question.wrong)
         targets = torch.ones_like(question.logits)
-        return Blame(targets, torch.ones_like(question.signs, dtype=torch.bool), nobody, nobody)
+        return Blame(targets, torch.ones_like(question.signs, dtype=torch.bool), none, none)
 
     layer = SMTLayer(majority_of_three(), backward=push_all)
     gradient = input_gradient(layer, torch.zeros(2, 3), torch.ones(2, 1))

@@ -60,8 +60,8 @@ def test_log_odds_as_weights_change_nothing_else(seed):
         check(paper, backend, forward, "maxsmt", seed)
 
 
-def test_the_comparison_sees_settled_asked_contradicted_and_unsatisfiable_rows():
-    seen = {"settled": 0, "asked": 0, "contradicted": 0, "unsat": 0}
+def test_the_comparison_sees_correct_wrong_contradicted_and_unsatisfiable_rows():
+    seen = {"correct": 0, "blamed": 0, "contradicted": 0, "unsat": 0}
     for seed in range(16):
         theory = random_theory(seed)
         layer = SMTLayer(theory, backend=Table())

@@ -102,14 +102,14 @@ def check_frequencies(targets, shares):
 
 
 @pytest.mark.parametrize("rule", ["sample", "marginal"])
-def test_settled_rows_are_pushed_too_silent_ones_are_not(rule):
+def test_correct_rows_are_pushed_too_those_without_gradient_are_not(rule):
     layer = SMTLayer(xor(), backward=rule)
     logits = torch.tensor([[0.4, -0.3]]).double().repeat(3, 1)
-    slope = torch.tensor([[-1.0], [1.0], [0.0]])  # has 1: settled, asked, silent
+    slope = torch.tensor([[-1.0], [1.0], [0.0]])  # has 1: correct, wrong, without gradient
     gradient = input_gradient(layer, logits, slope)
     assert gradient.ne(0).all(-1).tolist() == [True, True, False]
     assert not gradient[2].any()
-    assert (layer.stats.settled, layer.stats.asked, layer.stats.silent) == (1, 1, 1)
+    assert (layer.stats.correct, layer.stats.blamed, layer.stats.without_gradient) == (1, 1, 1)
     kept = (torch.sigmoid(logits[0]) - (logits[0] > 0).double()) / 2
     if rule == "marginal":  # the mean is not where the row leans
         assert (gradient[0] - kept).abs().max() > 0.05

@@ -19,14 +19,14 @@ def used_layer():
     layer.stats.reset()
     logits = torch.tensor([[2.0, 2.0], [2.0, 2.0], [2.0, -1.0], [-1.0, 1.0], [-1.0, -1.0]])
     slope = torch.tensor([[-1.0], [1.0], [1.0], [1.0], [0.0]])
-    input_gradient(layer, logits, slope)  # settled, asked, asked (unsat), unknown, silent
+    input_gradient(layer, logits, slope)  # correct, wrong, wrong (unsat), unknown, no gradient
     return layer
 
 
 def test_rows_are_counted_by_what_became_of_them():
     stats = used_layer().stats
     assert (stats.sat, stats.unsat, stats.unknown) == (3, 1, 1)
-    assert (stats.settled, stats.asked, stats.silent) == (1, 2, 1)
+    assert (stats.correct, stats.blamed, stats.without_gradient) == (1, 2, 1)
     assert (stats.contradicted, stats.undecided) == (0, 0)
     assert stats.rows == 5
     assert stats.solver_seconds > 0
@@ -53,16 +53,16 @@ def test_all_counts_as_plain_numbers():
     seconds = counts.pop("solver_seconds")
     assert seconds > 0
     assert counts == {
-        "rows": 5, "sat": 3, "unsat": 1, "unknown": 1, "unproved": 0, "settled": 1, "asked": 2,
-        "silent": 1, "contradicted": 0, "undecided": 0, "cache_hits": 0,
+        "rows": 5, "sat": 3, "unsat": 1, "unknown": 1, "unproved": 0, "correct": 1, "blamed": 2,
+        "without_gradient": 1, "contradicted": 0, "undecided": 0, "cache_hits": 0,
     }  # fmt: skip
     assert all(type(count) is int for count in counts.values())
 
 
 def test_stats_print_their_counts():
     assert repr(Stats()) == (
-        "Stats(rows=0, sat=0, unsat=0, unknown=0, unproved=0, settled=0, asked=0, silent=0, "
-        "contradicted=0, undecided=0, cache_hits=0, solver_seconds=0)"
+        "Stats(rows=0, sat=0, unsat=0, unknown=0, unproved=0, correct=0, blamed=0, "
+        "without_gradient=0, contradicted=0, undecided=0, cache_hits=0, solver_seconds=0)"
     )
 
 
@@ -89,7 +89,7 @@ def test_rows_answered_from_memory_are_counted_forward_and_back():
     assert layer.stats.cache_hits == 1  # the second row repeats the first
     layer(ROWS)
     assert layer.stats.cache_hits == 1 + 4
-    input_gradient(layer, ROWS, torch.ones(4, 1))  # the last row is settled, so three are asked
+    input_gradient(layer, ROWS, torch.ones(4, 1))  # the last row is correct, so three are blamed
     assert layer.stats.cache_hits == 1 + 4 + 4 + 1
     input_gradient(layer, ROWS, torch.ones(4, 1))
     assert layer.stats.cache_hits == 1 + 4 + 4 + 1 + 4 + 3

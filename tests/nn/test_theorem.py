@@ -22,8 +22,8 @@ def labelled(theory, rows, seed):
     assert len(torch.unique(labels, dim=0)) == len(truths), "the theorem does not apply"
     picked = torch.randint(len(truths), (rows,), generator=torch.Generator().manual_seed(seed))
     logits = random_logits(rows, theory.n_inputs, seed)
-    settled = torch.arange(rows) % 3 == 0  # a third of the rows is right already
-    logits[settled] = logits[settled].abs() * truths[picked][settled]
+    correct = torch.arange(rows) % 3 == 0  # a third of the rows is right already
+    logits[correct] = logits[correct].abs() * truths[picked][correct]
     return logits, (truths[picked] > 0).double(), (labels[picked] > 0).double()
 
 
@@ -34,8 +34,8 @@ def assert_supervised(theory, forward, backend, rows=24, seed=5):
     F.binary_cross_entropy_with_logits(layer(learnt), label).backward()
     F.binary_cross_entropy_with_logits(taught, truth).backward()
     torch.testing.assert_close(learnt.grad, taught.grad, rtol=1e-12, atol=1e-15)
-    assert layer.stats.settled >= rows // 3
-    assert layer.stats.asked >= rows // 3
+    assert layer.stats.correct >= rows // 3
+    assert layer.stats.blamed >= rows // 3
     return layer
 
 
@@ -53,7 +53,7 @@ def test_inputs_without_a_model_learn_the_hidden_truth_too(bits, seed, dropped):
 
 
 def test_a_row_that_the_forward_rule_repaired_is_held_where_its_logits_are():
-    # The paper's boxes hold a settled row to sign(z), though F_max overruled an input on the way to
+    # The paper's boxes hold a correct row to sign(z), though F_max overruled an input on the way to
     # the right answer: there the gradient is not the supervised one.
     theory = bijection(2, 0, dropped=1)  # 00 has no model
     logits = torch.tensor([[-3.0, -0.5]], dtype=torch.float64, requires_grad=True)
@@ -61,7 +61,7 @@ def test_a_row_that_the_forward_rule_repaired_is_held_where_its_logits_are():
     outputs = layer(logits)
     label = (Table().compile(theory).solve(theory.encode(x=1)[None]).outputs > 0).double()
     F.binary_cross_entropy_with_logits(outputs, label).backward()
-    assert layer.stats.settled == 1
+    assert layer.stats.correct == 1
     torch.testing.assert_close(logits.grad, torch.sigmoid(logits.detach()) / 2)
 
 

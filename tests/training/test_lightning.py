@@ -142,14 +142,14 @@ def test_each_epoch_logs_what_its_layers_counted(layers):
     module, log = Xor(layers), Log()
     make_trainer(max_epochs=3, logger=log).fit(module, rows(20))
     names = ["rows", "sat", "unsat", "unknown", "unproved", "cache_hits",
-             "settled", "asked", "silent", "contradicted", "undecided"]  # fmt: skip
+             "correct", "blamed", "without_gradient", "contradicted", "undecided"]  # fmt: skip
     for name in names:
         assert log.of(name) == [
             (5 * epoch + 4, layers * stats[name]) for epoch, stats in enumerate(module.stats)
         ]
     assert [count for _, count in log.of("rows")] == [20 * layers] * 3
-    assert log.of("asked")[0][1] > 0
-    assert log.of("asked_share")[0][1] == pytest.approx(log.of("asked")[0][1] / (20 * layers))
+    assert log.of("blamed")[0][1] > 0
+    assert log.of("blamed_share")[0][1] == pytest.approx(log.of("blamed")[0][1] / (20 * layers))
     assert [value for _, value in log.of("progress")] == pytest.approx([1 / 3, 2 / 3, 1])
     assert not log.of("rows_step")
     for (_, seconds), (_, part) in zip(log.of("seconds"), log.of("time_share"), strict=True):
@@ -312,4 +312,4 @@ def test_the_script_of_the_page_runs(tmp_path, monkeypatch, capsys):
     page = (ROOT / "docs" / "how-to" / "lightning.md").read_text()
     (script,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
     exec(script, {"__name__": "__main__"})
-    assert re.search(r"\b(9\d|100)% as wanted$", capsys.readouterr().out.strip())
+    assert re.search(r"\b(9\d|100)% correct$", capsys.readouterr().out.strip())

@@ -88,6 +88,15 @@ def test_earlier_records_with_the_score_repaired_are_read_as_overruled():
     }
 
 
+def test_solver_counts_of_earlier_records_are_read_by_their_present_names():
+    path = Path(__file__).parents[2] / "results" / "mnist-addition-10" / "best-seed0.json"
+    held = json.loads(path.read_text())["epochs"][-1]["solver"]
+    read = RunRecord.read(path).epochs[-1]["solver"]
+    now = [read.pop(name) for name in ("correct", "blamed", "without_gradient")]
+    assert now == [held.pop(name) for name in ("settled", "asked", "silent")]
+    assert read == held
+
+
 def test_a_folder_without_a_record_is_told(tmp_path):
     with pytest.raises(ConfigError, match=r"no record .*record.json. Name the folder of a fin"):
         RunRecord.read(tmp_path)

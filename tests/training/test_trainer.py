@@ -25,7 +25,7 @@ def test_a_training_reports_every_step_and_every_epoch(task, config):
     shown = [(events[step].loss, events[step].accuracy) for step in (9, 19)]  # the last of an epoch
     assert shown == [(epoch.loss, epoch.accuracy) for epoch in (first, last)]
     assert last.loss < first.loss
-    assert last.solver["asked"] + last.solver["settled"] == 160
+    assert last.solver["blamed"] + last.solver["correct"] == 160
     assert 0 < last.solver["solver_seconds"] < last.seconds
 
 

@@ -13,7 +13,7 @@ $$\frac{\partial}{\partial z_i} \mathrm{BCE}(\sigma(z_i), t_i) = \sigma(z_i) - t
 
 times the row's scale. Logits count with their own signs throughout, as in the paper's algorithms,
 also where the forward rule `maxsmt` overruled them: a row that was repaired to the wanted outputs
-is settled, and goes on leaning as it did.
+counts as correct, and is pushed further the way it leans.
 
 The scale: with `"gradient"` the row's $\sum_j |g_j| / n$, so that twice the loss is
 twice the gradient and a row of weight zero counts for nothing; with `"batch"` the paper's

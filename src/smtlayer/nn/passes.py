@@ -84,20 +84,20 @@ def backward_pass(
     real = torch.promote_types(logits.dtype, torch.float32)
     wanted = wanted_outputs(grad)
     opinion = wanted != 0
-    silent = ~opinion.any(-1)
-    idle = silent | unknown
-    asked = (opinion & (wanted != outputs)).any(-1) & ~idle
-    settled = ~(asked | idle)
+    no_gradient = ~opinion.any(-1)
+    idle = no_gradient | unknown
+    wrong = (opinion & (wanted != outputs)).any(-1) & ~idle
+    correct = ~(wrong | idle)
     # A core depends on the order of the weights alone, which is that of |logit| in either case, and
     # the rules that weigh models on logits: neither needs the softmax.
     plain = isinstance(plan.backward, CoreRule | SampleRule | MarginalRule)
     weights = confidence(logits, signs, "logit" if plain else plan.weights)
-    question = Question(logits.to(real), signs, weights, wanted, settled, asked, progress)
+    question = Question(logits.to(real), signs, weights, wanted, correct, wrong, progress)
     with _at_work(plan, signs.device):
         blame = plan.backward(plan.solver, question)
     _check_blame(plan.backward, blame, signs)
     plan.stats.add({
-        "settled": settled, "asked": asked, "silent": silent,
+        "correct": correct, "blamed": wrong, "without_gradient": no_gradient,
         "contradicted": blame.contradicted, "undecided": blame.unknown,
     })  # fmt: skip
     _check_known(plan, blame.unknown)

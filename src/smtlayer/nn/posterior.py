@@ -122,7 +122,7 @@ def _log_odds(question: Question, temperature: Number) -> Tensor:
 
 def _perturbed(solver: Solver, question: Question, odds: Tensor) -> Blame:
     """The most probable model after noise on each input, for solvers without a list."""
-    rows = (question.settled | question.asked).nonzero().squeeze(-1)
+    rows = (question.correct | question.wrong).nonzero().squeeze(-1)
     noisy = (odds + torch.logit(torch.rand_like(odds), eps=1e-15))[rows]
     known = question.signs[rows] != 0
     signs = torch.where(known, torch.where(noisy > 0, 1, -1), 0).to(torch.int8)
@@ -135,7 +135,7 @@ def _perturbed(solver: Solver, question: Question, odds: Tensor) -> Blame:
 
 def _towards(question: Question, status: Tensor, true: Tensor) -> Blame:
     """Pushes all known inputs of rows that have an opinion and a model."""
-    opinion = question.settled | question.asked
+    opinion = question.correct | question.wrong
     return Blame(
         true.to(question.logits.dtype),
         (opinion & (status == Status.SAT))[:, None] & (question.signs != 0),

@@ -40,8 +40,8 @@ class Question:
     signs: Tensor  # (B, n) int8, 0 where an input is not known
     weights: Tensor  # (B, n) float64
     wanted: Tensor  # (B, m) int8, 0 where the loss has no opinion
-    settled: Tensor  # (B,) bool: the wanted outputs are what the row has
-    asked: Tensor  # (B,) bool: they are not
+    correct: Tensor  # (B,) bool: the outputs are as wanted
+    wrong: Tensor  # (B,) bool: they are not
     progress: Tensor  # () float64 from 0 to 1: how far training has come
 
 
@@ -69,14 +69,14 @@ class CoreRule:
 
     def __call__(self, solver: Solver, question: Question) -> Blame:
         """The inputs to push in each row."""
-        rows, signs, weights, wanted = _asked_rows(question)
+        rows, signs, weights, wanted = _wrong_rows(question)
         found = solver.core(signs, weights, wanted)
         blamed = torch.zeros_like(question.signs, dtype=torch.bool)
         blamed[rows] = found.inputs
         status = whole_status(found.status, rows, question)
         return Blame(
             (torch.where(blamed, -question.signs, question.signs) > 0).to(question.logits.dtype),
-            blamed | (question.settled[:, None] & (question.signs != 0)),
+            blamed | (question.correct[:, None] & (question.signs != 0)),
             (status == Status.UNSAT) & ~blamed.any(-1),
             status == Status.UNKNOWN,
         )
@@ -92,12 +92,12 @@ class MaxsmtRule:
 
     def __call__(self, solver: Solver, question: Question) -> Blame:
         """The inputs to push in each row."""
-        rows, signs, weights, wanted = _asked_rows(question)
+        rows, signs, weights, wanted = _wrong_rows(question)
         found = solver.maximize(signs, weights, wanted)
         targets = question.signs.clone()
         targets[rows] = found.inputs
         status = whole_status(found.status, rows, question)
-        held = (question.asked & (status == Status.SAT)) | question.settled
+        held = (question.wrong & (status == Status.SAT)) | question.correct
         return Blame(
             targets.clamp(min=0).to(question.logits.dtype),
             (question.signs * held[:, None]).bool(),
@@ -138,24 +138,24 @@ def confidence(logits: Tensor, signs: Tensor, weights: Weights) -> Tensor:
     return torch.where(size == 0, least, size)
 
 
-def _asked_rows(question: Question) -> tuple[Tensor | slice, Tensor, Tensor, Tensor]:
-    """The rows to ask about, with their signs, weights and wanted outputs.
+def _wrong_rows(question: Question) -> tuple[Tensor | slice, Tensor, Tensor, Tensor]:
+    """The wrong rows, with their signs, weights and wanted outputs.
 
-    All rows in a graph, whose shapes are fixed: nothing is asked about those that are settled.
+    In a CUDA graph, whose shapes are fixed, all rows, with zeros for those that are not wrong.
     """
     parts = (question.signs, question.weights, question.wanted)
-    if question.asked.is_cuda and torch.cuda.is_current_stream_capturing():
-        asked = question.asked[:, None]
-        return slice(None), question.signs * asked, question.weights, question.wanted * asked
-    rows = question.asked.nonzero().squeeze(-1)
-    if len(rows) == len(question.asked):
+    if question.wrong.is_cuda and torch.cuda.is_current_stream_capturing():
+        wrong = question.wrong[:, None]
+        return slice(None), question.signs * wrong, question.weights, question.wanted * wrong
+    rows = question.wrong.nonzero().squeeze(-1)
+    if len(rows) == len(question.wrong):
         return slice(None), *parts
     signs, weights, wanted = (part.index_select(0, rows) for part in parts)
     return rows, signs, weights, wanted
 
 
 def whole_status(status: Tensor, rows: Tensor | slice, question: Question) -> Tensor:
-    """The status of the rows asked about, and SAT for all others."""
-    whole = torch.full_like(question.asked, Status.SAT, dtype=torch.int8)
+    """The status of these rows, and SAT for all others."""
+    whole = torch.full_like(question.wrong, Status.SAT, dtype=torch.int8)
     whole[rows] = status
     return whole

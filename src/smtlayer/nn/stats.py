@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 
 _COUNTS = (
-    "sat", "unsat", "unknown", "unproved", "settled", "asked", "silent", "contradicted",
-    "undecided", "cache_hits",
+    "sat", "unsat", "unknown", "unproved", "correct", "blamed", "without_gradient",
+    "contradicted", "undecided", "cache_hits",
 )  # fmt: skip
 
 
@@ -22,12 +22,12 @@ class Stats:
     |---|---|
     | `sat`, `unsat`, `unknown` | by the status of the forward pass |
     | `unproved` | among `sat`: the best repair in time, perhaps not the cheapest |
-    | `settled` | whose outputs were what the loss wanted, going back |
-    | `asked` | whose outputs were not, so that a blame rule was asked |
-    | `silent` | without any gradient coming in |
+    | `correct` | whose outputs were what the loss wanted, in the backward pass |
+    | `blamed` | whose outputs were not, so that the blame rule looked for inputs to push |
+    | `without_gradient` | with an incoming gradient of zero |
     | `contradicted` | whose wanted outputs no input allows |
-    | `undecided` | on which the solver gave up, going back |
-    | `cache_hits` | answered from memory, going forward or back, for backends that have one |
+    | `undecided` | on which the solver gave up in the backward pass |
+    | `cache_hits` | answered from a cache in either pass, for backends that have one |
 
     `solver_seconds` is the time spent in the solver, as this process sees it: on a GPU, the time to
     launch the work.

@@ -13,6 +13,7 @@ from smtlayer.errors import ConfigError, MissingDataError, SMTLayerError
 from smtlayer.reports.paper import row_title
 from smtlayer.tasks import Model, Rows, SplitName, Task
 from smtlayer.training import RunConfig, RunRecord, make_task, scored_rows
+from smtlayer.training.records import with_present_names
 
 _OWN = ("row", "method", "seed", "device")  # what stands above the tables of a config.toml
 _WRITTEN_AGAIN = "The same train command writes it again."
@@ -222,7 +223,6 @@ def _epochs_so_far(path: Path) -> list[dict[str, Any]]:
     if not file.is_file():
         return []
     try:
-        epochs: list[dict[str, Any]] = torch.load(file, map_location="cpu")["epochs"]
+        return with_present_names(torch.load(file, map_location="cpu")["epochs"])
     except Exception:  # torch raises what it likes on a broken file, and it is only for a look
         return []
-    return epochs

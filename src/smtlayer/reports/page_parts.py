@@ -205,11 +205,11 @@ _FORWARD = {
     "unknown": ("k-none", "no answer in time"),
 }
 _BACK = {
-    "settled": ("k-good", "were right already"),
-    "asked": ("k-work", "were blamed for a wrong answer"),
+    "correct": ("k-good", "were right already"),
+    "blamed": ("k-work", "were blamed for a wrong answer"),
     "contradicted": ("k-bad", "have a label that no input allows"),
     "undecided": ("k-none", "no answer in time"),
-    "silent": ("k-odd", "had no gradient"),
+    "without_gradient": ("k-odd", "had no gradient"),
 }
 _OTHERS = {
     "unproved": "repairs found in time that may not be the cheapest",

@@ -24,7 +24,7 @@ except ImportError as error:  # told by the constructor, so that tools can impor
     Callback, _missing = object, error  # type: ignore[assignment, misc]
 
 _FORWARD = ("rows", "sat", "unsat", "unknown", "unproved", "cache_hits")
-_BACKWARD = ("settled", "asked", "silent", "contradicted", "undecided")
+_BACKWARD = ("correct", "blamed", "without_gradient", "contradicted", "undecided")
 _CLOCK = "clock"
 
 _Look = dict[str, float]  # all counts at one moment, and the clock
@@ -40,9 +40,9 @@ class SolverCallback(Callback):
 
     | name | value |
     |---|---|
-    | `solver/rows`, `solver/asked`, ... | the counts of `layer.stats`, of training alone |
+    | `solver/rows`, `solver/blamed`, ... | the counts of `layer.stats`, of training alone |
     | `solver/seconds` | seconds in the solver |
-    | `solver/unknown_share`, `unproved_share`, `asked_share`, `contradicted_share` | of the rows |
+    | `solver/unknown_share`, `unproved_share`, `blamed_share`, `contradicted_share` | of the rows |
     | `solver/time_share` | share of the epoch's time that the solver took, validation apart |
     | `solver/progress` | `layer.progress` |
     | `solver/val_rows`, `solver/test_rows`, ... | the same, going forward, of validation and test |
@@ -205,7 +205,7 @@ def _values(passed: _Look, names: tuple[str, ...]) -> dict[str, float]:
     """What is logged: counts, and shares of rows and of time."""
     values = {name: passed[name] for name in names}
     values["seconds"] = passed["solver_seconds"]
-    for name in ("unknown", "unproved", "asked", "contradicted"):
+    for name in ("unknown", "unproved", "blamed", "contradicted"):
         if name in names:
             values[f"{name}_share"] = passed[name] / max(1.0, passed["rows"])
     values["time_share"] = passed["solver_seconds"] / max(1e-9, passed[_CLOCK])

@@ -21,7 +21,8 @@ from smtlayer.training.trainer import Epoch
 
 _PACKAGES = ("torch", "z3-solver", "python-sat", "numpy")
 _NAME = "record.json"
-_RENAMED = {"repaired": "overruled"}  # scores, as earlier records call them
+_RENAMED = {"repaired": "overruled"}  # scores, by the names of earlier records
+_RENAMED_COUNTS = {"settled": "correct", "asked": "blamed", "silent": "without_gradient"}
 
 
 @dataclass(frozen=True)
@@ -90,7 +91,16 @@ class RunRecord:
         if lacking:
             raise _no_record(path, f"no {lacking[0]!r} in it")
         data["scores"] = {_RENAMED.get(name, name): s for name, s in data["scores"].items()}
+        data["epochs"] = with_present_names(data["epochs"])
         return cls(**{f.name: data[f.name] for f in fields(cls)})
+
+
+def with_present_names(epochs: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Epochs of a record or checkpoint, whose solver counts may have the names of earlier ones."""
+    return [
+        epoch | {"solver": {_RENAMED_COUNTS.get(k, k): n for k, n in epoch["solver"].items()}}
+        for epoch in epochs
+    ]
 
 
 def _no_record(path: Path, reason: str) -> ConfigError:
