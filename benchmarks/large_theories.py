@@ -18,7 +18,7 @@ import numpy as np
 import z3
 
 from smtlayer import Sat, Theory
-from smtlayer.solvers.cnf import to_cnf
+from smtlayer.solvers.clauses.translation import to_cnf
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from itertools import combinations
 
 from pysat.solvers import Glucose4
 
-from smtlayer.solvers.models import list_models
+from smtlayer.solvers.table.models import list_models
 from smtlayer.tasks.liars_data import ORDERS, configurations, culprits, draw_split
 from smtlayer.tasks.liars_puzzle import liars_theory
 from smtlayer.tasks.liars_sentences import KINDS

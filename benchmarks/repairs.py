@@ -2,7 +2,7 @@
 
 All work on the same clauses, with exact integer weights, one board at a time:
 
-- `smtlayer`: core-guided with counters on one incremental solver (`smtlayer.solvers.repair`).
+- `smtlayer`: core-guided with totalizers on one incremental solver (`solvers/search/maxsat.py`).
 - `rc2`: PySAT's RC2Stratified, made anew for each board, since it cannot change its weights.
 - `hitting sets`: the cheapest set that hits all cores so far, by branch and bound, on one
   incremental solver.
@@ -28,10 +28,11 @@ from rich.console import Console
 from rich.table import Table as RichTable
 
 from smtlayer.bench.boards import READERS, Reading, read_boards
-from smtlayer.solvers.clauses import Cnf
-from smtlayer.solvers.cnf import to_cnf
-from smtlayer.solvers.repair import cheapest_repair, exact_integers
+from smtlayer.solvers.clauses.cnf import Cnf
+from smtlayer.solvers.clauses.translation import to_cnf
 from smtlayer.solvers.sat import SatRow
+from smtlayer.solvers.search.maxsat import cheapest_repair
+from smtlayer.solvers.search.oracle import exact_integers
 from smtlayer.tasks.visual_sudoku import sudoku_theory
 from smtlayer.training.records import here
 

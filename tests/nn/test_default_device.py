@@ -17,7 +17,7 @@ CASES += [(Table(), "marginal"), (Auto(), "marginal")]
 @pytest.mark.parametrize(("backend", "rule"), CASES)
 def test_a_layer_answers_where_its_logits_are(backend, rule, monkeypatch, tmp_path):
     monkeypatch.setenv("SMTLAYER_CACHE", str(tmp_path))
-    monkeypatch.setattr("smtlayer.solvers.models._memory", {})
+    monkeypatch.setattr("smtlayer.solvers.table.models._memory", {})
     logits = torch.randn(6, 4, requires_grad=True)
     known, labels = torch.rand(6, 4) > 0.3, torch.randint(0, 2, (6, 3)).float()
     with torch.device("meta"):

@@ -16,7 +16,7 @@ from helpers import Changed, GivesUp, random_logits, unknown_where
 from smtlayer import Z3, Sat, SMTLayer, Solution, Status, Table, Theory, one_hot
 from smtlayer.nn.explain import Explainer
 from smtlayer.nn.runner_up import RunnersUp
-from smtlayer.solvers.conflict import Clash, Conflicts
+from smtlayer.solvers.search.constraint_core import Clash, Conflicts
 from smtlayer.tasks.mnist_addition import addition_theory
 from smtlayer.testing.theories import integers
 

@@ -10,7 +10,7 @@ import torch
 from helpers import Changed, GivesUp, all_equal, input_gradient
 from smtlayer import SMTLayer, Solution, Status, Table, Theory
 from smtlayer.nn import Stats
-from smtlayer.solvers.memory import Remembering
+from smtlayer.solvers.host.memory import Remembering
 from smtlayer.testing.theories import xor
 
 

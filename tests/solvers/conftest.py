@@ -4,9 +4,10 @@ import pytest
 from faulty import at_full_strength
 
 from smtlayer.solvers import enumerate as enumeration
-from smtlayer.solvers import repair, sat
+from smtlayer.solvers import sat
 from smtlayer.solvers import z3 as smt
-from smtlayer.solvers.pool import pool_of
+from smtlayer.solvers.search import maxsat as repair
+from smtlayer.solvers.workers.pool import pool_of
 
 
 class Clock:
@@ -61,4 +62,6 @@ def pool(shared_pool, tmp_path):
 @pytest.fixture
 def _always_pool(monkeypatch):
     """However cheap the rows are."""
-    monkeypatch.setattr("smtlayer.solvers.pace.Pace.stays_here", lambda *args: False)
+    monkeypatch.setattr(
+        "smtlayer.solvers.workers.cost_model.CostModel.prefers_local", lambda *args: False
+    )

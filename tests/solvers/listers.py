@@ -1,6 +1,6 @@
 """All models as a `Lister` finds them, without limits."""
 
-from smtlayer.solvers.listing import ClauseLister, TermLister
+from smtlayer.solvers.table.listing import ClauseLister, TermLister
 
 PLENTY = 10**9
 

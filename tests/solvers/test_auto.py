@@ -8,9 +8,9 @@ import torch
 import z3
 
 from smtlayer import Z3, Auto, Sat, Status, Table, Theory
-from smtlayer.solvers import cnf as translation
-from smtlayer.solvers import models as listing
-from smtlayer.solvers.models import list_models
+from smtlayer.solvers.clauses import translation
+from smtlayer.solvers.table import models as listing
+from smtlayer.solvers.table.models import list_models
 from smtlayer.testing import FINITE, THEORIES
 
 a, y = z3.Bools("a y")

@@ -12,9 +12,9 @@ import pytest
 import z3
 
 from smtlayer import Auto, SMTLayer, Table, Theory, TooManyModelsError
-from smtlayer.solvers import cnf as translation
-from smtlayer.solvers import models as listing
-from smtlayer.solvers.models import list_models
+from smtlayer.solvers.clauses import translation
+from smtlayer.solvers.table import models as listing
+from smtlayer.solvers.table.models import list_models
 from smtlayer.testing.theories import addition
 
 y = z3.Bool("y")

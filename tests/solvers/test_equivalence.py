@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from helpers import seeds
-from smtlayer.solvers.clauses import Cnf, join, split
-from smtlayer.solvers.equivalence import merge
+from smtlayer.solvers.clauses.cnf import Cnf, join, split
+from smtlayer.solvers.clauses.equivalence import merge
 
 
 def projections(clauses, literals, top):

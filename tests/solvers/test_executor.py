@@ -110,7 +110,7 @@ def test_a_replacement_that_does_no_better_is_told():
 
 
 def test_an_executor_that_hangs_is_not_waited_for(threads, monkeypatch):
-    monkeypatch.setattr("smtlayer.solvers.executor.MARGIN_S", 0.5)
+    monkeypatch.setattr("smtlayer.solvers.workers.executor.MARGIN_S", 0.5)
     faulty.RELEASE.clear()
     waiting = solver(faulty.WaitsForRelease, threads, limit_ms=100)
     try:

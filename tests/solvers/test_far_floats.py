@@ -9,8 +9,8 @@ import torch
 import z3
 
 from smtlayer import Z3, Sat, Status, Table, Theory
-from smtlayer.solvers.exact import excess, first_minimum
-from smtlayer.solvers.posterior import asked_halves, less_the_best
+from smtlayer.solvers.table.exact import excess, first_minimum
+from smtlayer.solvers.table.posterior import asked_halves, less_the_best
 from smtlayer.testing import random_theory
 
 LARGEST = torch.finfo(torch.float64).max

@@ -81,7 +81,7 @@ def test_a_worker_that_died_idle_is_replaced_and_blamed_on_nobody(pool):
 
 
 def test_a_row_that_hangs_is_unknown_in_time_and_no_other(shared_pool, monkeypatch, tmp_path):
-    monkeypatch.setattr("smtlayer.solvers.pool._MARGIN_S", 4.0)
+    monkeypatch.setattr("smtlayer.solvers.workers.pool._MARGIN_S", 4.0)
     hanging = solver(faulty.Hangs, limit_ms=100)
     assert_answers(hanging.solve(rows(*NUMBERS)), NUMBERS, unknown=[BAD])
     assert_answers(hanging.solve(rows(1, 2, 3)), [1, 2, 3])
@@ -111,7 +111,7 @@ def test_a_theory_that_kills_who_opens_it_leaves_all_rows_unknown():
     [("raise SystemExit(5)", "exit code 5"), ("import os; os.kill(os.getpid(), 9)", "code -9")],
 )
 def test_workers_that_never_start_leave_all_rows_unknown(monkeypatch, boot, reason):
-    monkeypatch.setattr("smtlayer.solvers.process._BOOT", boot)
+    monkeypatch.setattr("smtlayer.solvers.workers.process._BOOT", boot)
     asked = solver(faulty.Echo, workers=3)
     with pytest.warns(RuntimeWarning, match=rf"do not start .*{reason}; .* use fewer workers"):
         found = asked.solve(rows(1, 2, 3))
@@ -125,7 +125,7 @@ def test_workers_for_which_the_system_has_no_room_leave_all_rows_unknown(monkeyp
     def refuse(lifeline):
         raise BlockingIOError(11, "no more processes")
 
-    monkeypatch.setattr("smtlayer.solvers.pool.WorkerProcess", refuse)
+    monkeypatch.setattr("smtlayer.solvers.workers.pool.WorkerProcess", refuse)
     with pytest.warns(RuntimeWarning, match=r"do not start .*no more processes"):
         found = solver(faulty.Echo, workers=3).solve(rows(1, 2))
     assert_answers(found, [1, 2], unknown=[1, 2])
@@ -134,7 +134,7 @@ def test_workers_for_which_the_system_has_no_room_leave_all_rows_unknown(monkeyp
 def test_a_worker_that_started_answers_all_rows_though_no_other_starts(monkeypatch):
     asked = solver(faulty.Sleeps, workers=4)
     assert_answers(asked.solve(rows(1)), [1])  # one row, one worker
-    monkeypatch.setattr("smtlayer.solvers.process._BOOT", "raise SystemExit(5)")
+    monkeypatch.setattr("smtlayer.solvers.workers.process._BOOT", "raise SystemExit(5)")
     numbers = list(range(40, 60))
     assert_answers(asked.solve(rows(*numbers)), numbers)
 
@@ -148,7 +148,7 @@ def layer_without_workers(monkeypatch):
         pool = layer.solver._solver._answering.pool
         for worker in [*pool._workers]:
             pool._drop(worker)
-        monkeypatch.setattr("smtlayer.solvers.process._BOOT", "raise SystemExit(5)")
+        monkeypatch.setattr("smtlayer.solvers.workers.process._BOOT", "raise SystemExit(5)")
         return layer
 
     return make

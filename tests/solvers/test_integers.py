@@ -9,8 +9,8 @@ import z3
 from helpers import seeds
 from smtlayer import Theory, one_hot
 from smtlayer.errors import NotFiniteError
-from smtlayer.solvers.integers import bounded_integers
-from smtlayer.solvers.intervals import read_nodes
+from smtlayer.solvers.clauses.bounds import read_nodes
+from smtlayer.solvers.clauses.integers import bounded_integers
 from solvers.integer_terms import Draw, euclid
 
 x, y, z, w = z3.Ints("x y z w")

@@ -9,9 +9,9 @@ import z3
 
 from helpers import Changed, all_equal
 from smtlayer import Z3, Sat, Status, Table, Theory
-from smtlayer.solvers import table as table_module
-from smtlayer.solvers.base import Listed
-from smtlayer.solvers.posterior import draw_model
+from smtlayer.solvers.base import WeighsModels
+from smtlayer.solvers.table import table as table_module
+from smtlayer.solvers.table.posterior import draw_model
 from smtlayer.testing import LISTED_LAWS, Case
 from smtlayer.testing.theories import addition, free_outputs, xor
 
@@ -21,10 +21,10 @@ def signs(*rows):
 
 
 def test_a_table_is_listed_and_others_are_not():
-    assert isinstance(Table().compile(xor()), Listed)
+    assert isinstance(Table().compile(xor()), WeighsModels)
     for backend in (Z3(), Sat()):
-        assert not isinstance(backend.compile(xor()), Listed)
-    assert not isinstance(Changed(Table().compile(xor()), None), Listed)
+        assert not isinstance(backend.compile(xor()), WeighsModels)
+    assert not isinstance(Changed(Table().compile(xor()), None), WeighsModels)
 
 
 def test_the_mean_of_an_exclusive_or_by_hand():

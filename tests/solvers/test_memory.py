@@ -5,7 +5,7 @@ import torch
 
 from helpers import Changed, all_equal, majority_of_three, seeds, unknown_where
 from smtlayer import Solution, Status, Table
-from smtlayer.solvers.memory import Remembering, remembering
+from smtlayer.solvers.host.memory import Remembering, remembering
 from smtlayer.testing import random_theory
 from smtlayer.testing.theories import addition, xor
 

@@ -9,7 +9,7 @@ import torch
 
 from smtlayer import Z3, Core, Enumerate, Solution, Table
 from smtlayer.solvers import Backend
-from smtlayer.solvers.memory import Remembering, remembering
+from smtlayer.solvers.host.memory import Remembering, remembering
 from smtlayer.testing import SolverConformance
 from smtlayer.testing.theories import addition, xor
 

@@ -11,11 +11,11 @@ import z3
 from listers import PLENTY
 
 from smtlayer import Theory, one_hot
-from smtlayer.solvers import listing as listers
-from smtlayer.solvers import models as listing
-from smtlayer.solvers.cnf import to_cnf
-from smtlayer.solvers.listing import ClauseLister, TermLister, UndecidedError
-from smtlayer.solvers.models import Ending, has_far_more, list_models
+from smtlayer.solvers.clauses.translation import to_cnf
+from smtlayer.solvers.table import listing as listers
+from smtlayer.solvers.table import models as listing
+from smtlayer.solvers.table.listing import ClauseLister, TermLister, UndecidedError
+from smtlayer.solvers.table.models import Ending, has_far_more, list_models
 from smtlayer.testing import THEORIES, random_theory
 
 a, y = z3.Bools("a y")

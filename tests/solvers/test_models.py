@@ -9,9 +9,9 @@ import z3
 from listers import by_clauses, by_z3
 
 from smtlayer import Theory, one_hot
-from smtlayer.solvers.cnf import NotFiniteError, to_cnf
+from smtlayer.solvers.clauses.translation import NotFiniteError, to_cnf
 from smtlayer.solvers.enumerate import Enumerate
-from smtlayer.solvers.models import Ending, list_models
+from smtlayer.solvers.table.models import Ending, list_models
 from smtlayer.testing import FINITE, THEORIES, random_theory
 
 a, b, c, y = z3.Bools("a b c y")

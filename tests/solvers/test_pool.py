@@ -15,7 +15,7 @@ from torch.utils.data import DataLoader, Dataset
 
 from smtlayer import Z3, SMTLayer, Status
 from smtlayer.errors import SolverCrashedError
-from smtlayer.solvers.pool import pool_of
+from smtlayer.solvers.workers.pool import pool_of
 from smtlayer.testing.theories import addition, free_outputs, xor
 
 GENERATOR = torch.Generator().manual_seed(0)

@@ -15,7 +15,7 @@ import z3
 from helpers import running
 from smtlayer import Core, Sat, SMTLayer, Status, Theory
 from smtlayer.solvers import sat
-from smtlayer.solvers.cnf import to_cnf
+from smtlayer.solvers.clauses.translation import to_cnf
 from smtlayer.solvers.sat import SatRow
 from smtlayer.testing.theories import addition
 

@@ -7,7 +7,7 @@ import pytest
 
 from helpers import seeds
 from smtlayer import Status
-from smtlayer.solvers.clauses import Cnf, facts, join
+from smtlayer.solvers.clauses.cnf import Cnf, facts, join
 from smtlayer.solvers.sat import SatRow
 
 

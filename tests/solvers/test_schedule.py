@@ -10,11 +10,11 @@ import pytest
 from faulty import assert_answers, rows, solver
 
 from smtlayer.errors import SolverCrashedError
-from smtlayer.solvers.pace import Pace
-from smtlayer.solvers.recipe import Recipe, Shelf
+from smtlayer.solvers.host.row_solvers import RowSolverCache, RowSolverSpec
+from smtlayer.solvers.host.rows import Answers, Questions, answer_rows
 from smtlayer.solvers.results import Status
-from smtlayer.solvers.rows import Answers, Questions, answer_rows
-from smtlayer.solvers.schedule import Schedule
+from smtlayer.solvers.workers.cost_model import CostModel
+from smtlayer.solvers.workers.schedule import Schedule
 from smtlayer.testing.theories import addition
 
 
@@ -24,7 +24,7 @@ def questions(count):
 
 
 def answered(asked, chunk):
-    return answer_rows(asked.cut(chunk), Recipe.of(faulty.Echo, addition(4), "Echo").open())
+    return answer_rows(asked.cut(chunk), RowSolverSpec.of(faulty.Echo, addition(4), "Echo").open())
 
 
 def test_chunks_come_back_in_any_order():
@@ -72,7 +72,7 @@ def test_no_answer_is_unknown_and_zero():
 
 
 def test_chunks_hold_two_milliseconds_of_work():
-    pace = Pace()
+    pace = CostModel()
     assert pace.chunk("solve", 100) == 1  # nothing is known yet
     pace.saw_rows("solve", 10, 0.001)
     assert pace.chunk("solve", 100) == 20
@@ -84,7 +84,7 @@ def test_chunks_hold_two_milliseconds_of_work():
 
 
 def test_little_work_is_handed_out_in_one_go_and_much_in_two():
-    pace = Pace()
+    pace = CostModel()
     assert pace.share("solve", 32, 4) == 4  # nothing is known yet
     pace.saw_rows("solve", 10, 0.001)
     assert pace.share("solve", 32, 4) == 8
@@ -118,25 +118,25 @@ def test_questions_and_answers_travel_whole():
 
 
 def test_small_batches_stay_here_and_large_ones_do_not():
-    pace = Pace()
-    assert not pace.stays_here("solve", 1, 2)
+    pace = CostModel()
+    assert not pace.prefers_local("solve", 1, 2)
     pace.saw_rows("solve", 10, 0.010)
-    assert not pace.stays_here("solve", 1, 2)  # what the pool costs is not known yet
+    assert not pace.prefers_local("solve", 1, 2)  # what the pool costs is not known yet
     pace.saw_batch(0.010, 0.010, 2)  # 5 ms more than half of the work
-    assert pace.stays_here("solve", 9, 2)
-    assert not pace.stays_here("solve", 11, 2)
-    assert pace.stays_here("solve", 1_000, 1)  # one worker is never faster
-    assert not pace.stays_here("core", 1, 2)
+    assert pace.prefers_local("solve", 9, 2)
+    assert not pace.prefers_local("solve", 11, 2)
+    assert pace.prefers_local("solve", 1_000, 1)  # one worker is never faster
+    assert not pace.prefers_local("core", 1, 2)
     pace.dangerous = True
-    assert not pace.stays_here("solve", 1, 2)
+    assert not pace.prefers_local("solve", 1, 2)
 
 
 def test_a_bad_measurement_does_not_count_for_ever():
-    pace = Pace()
+    pace = CostModel()
     pace.saw_rows("solve", 1, 0.001)
     pace.saw_batch(1.0, 0.0, 2)
     stayed = 0
-    while pace.stays_here("solve", 100, 2):
+    while pace.prefers_local("solve", 100, 2):
         stayed += 1
     assert 10 < stayed < 1_000
 
@@ -152,18 +152,22 @@ def test_cheap_rows_come_home_and_dear_ones_do_not(tmp_path):
 
 
 def test_a_worker_keeps_the_row_solvers_asked_last():
-    shelf = Shelf()
-    recipes = [Recipe.of(partial(faulty.Logs, str(i)), addition(4), "Logs") for i in range(9)]
+    shelf = RowSolverCache()
+    recipes = [
+        RowSolverSpec.of(partial(faulty.Logs, str(i)), addition(4), "Logs") for i in range(9)
+    ]
     for recipe in recipes[:8]:
         shelf.open(recipe)
     first = shelf.find(recipes[0].key)
     shelf.open(recipes[8])
     assert shelf.find(recipes[0].key) is first
     assert shelf.find(recipes[1].key) is None
-    assert Recipe.of(faulty.Echo, addition(4), "E") == Recipe.of(faulty.Echo, addition(4), "E")
+    assert RowSolverSpec.of(faulty.Echo, addition(4), "E") == RowSolverSpec.of(
+        faulty.Echo, addition(4), "E"
+    )
 
 
 def test_a_recipe_that_cannot_be_opened_says_why():
     with pytest.raises(SolverCrashedError, match="ValueError: the licence has expired") as refusal:
-        Recipe.of(faulty.CannotOpen, addition(4), "C").open()
+        RowSolverSpec.of(faulty.CannotOpen, addition(4), "C").open()
     assert "in __init__" in refusal.value.__notes__[0]

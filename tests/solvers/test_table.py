@@ -15,8 +15,8 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from helpers import all_equal, seeds
 from smtlayer import Z3, Status, Table, Theory, TooManyModelsError
-from smtlayer.solvers.exact import first_minimum
-from smtlayer.solvers.models import list_models
+from smtlayer.solvers.table.exact import first_minimum
+from smtlayer.solvers.table.models import list_models
 from smtlayer.tasks.sudoku_rules import sudoku_theory
 from smtlayer.testing import THEORIES
 from smtlayer.testing.theories import addition
@@ -231,8 +231,8 @@ MEMORY = """
     import resource
     import torch, z3
     from smtlayer import Theory
-    from smtlayer.solvers.models import Models
-    from smtlayer.solvers.table import TableSolver
+    from smtlayer.solvers.table.models import Models
+    from smtlayer.solvers.table.table import TableSolver
 
     x, y = z3.BitVec("x", 16), z3.BitVec("y", 6)
     theory = Theory(y == z3.Extract(5, 0, x), inputs=[x], outputs=[y])

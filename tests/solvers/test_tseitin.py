@@ -9,10 +9,10 @@ from listers import by_clauses, by_z3
 
 from helpers import seeds
 from smtlayer import Theory, one_hot
-from smtlayer.solvers import cnf as translation
-from smtlayer.solvers.budget import Budget
-from smtlayer.solvers.clauses import split
-from smtlayer.solvers.tseitin import logical_clauses
+from smtlayer.solvers.clauses import translation
+from smtlayer.solvers.clauses.budget import Budget
+from smtlayer.solvers.clauses.cnf import split
+from smtlayer.solvers.clauses.tseitin import logical_clauses
 from smtlayer.testing import random_theory
 from smtlayer.theory.terms import read_terms
 

@@ -8,8 +8,8 @@ import torch
 
 from smtlayer.bench.boards import encode_boards
 from smtlayer.bench.timing import Ratio, one_thread
-from smtlayer.solvers.clauses import Cnf, join
-from smtlayer.solvers.cnf import to_cnf
+from smtlayer.solvers.clauses.cnf import Cnf, join
+from smtlayer.solvers.clauses.translation import to_cnf
 from smtlayer.solvers.results import Status
 from smtlayer.solvers.sat import SatRow
 from smtlayer.tasks.sudoku_boards import make_boards

@@ -32,7 +32,7 @@ from smtlayer.errors import ConfigError
 from smtlayer.nn import BlameRule, SMTLayer, parse_rule
 from smtlayer.plain import is_whole
 from smtlayer.solvers import Table
-from smtlayer.solvers.models import list_models
+from smtlayer.solvers.table.models import list_models
 from smtlayer.theory import Theory
 from smtlayer.training.options import make_plain
 

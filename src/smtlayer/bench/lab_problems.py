@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from smtlayer.errors import ConfigError, TheoryError, TooManyModelsError
-from smtlayer.solvers.models import list_models
+from smtlayer.solvers.table.models import list_models
 from smtlayer.tasks.liars_data import draw_split
 from smtlayer.tasks.liars_puzzle import liars_theory
 from smtlayer.tasks.mnist_addition import addition_theory

@@ -39,8 +39,8 @@ from smtlayer.nn.rules import ForwardRule, Weights, confidence
 from smtlayer.nn.runner_up import RunnersUp
 from smtlayer.nn.symbol_columns import blamed_of, symbols_of, values_of, wanted_of
 from smtlayer.solvers import Solver, Status
-from smtlayer.solvers.conflict import Conflicts
-from smtlayer.solvers.limits import check_limit
+from smtlayer.solvers.search.constraint_core import Conflicts
+from smtlayer.solvers.validation import check_limit
 from smtlayer.theory import Theory
 from smtlayer.theory.values import text_of
 

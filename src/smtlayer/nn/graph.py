@@ -19,7 +19,7 @@ from smtlayer.nn.passes import Plan, backward_pass, forward_pass, is_bad, progre
 from smtlayer.nn.posterior import MarginalRule, SampleRule
 from smtlayer.nn.rules import BlameRule, CoreRule, satisfy
 from smtlayer.solvers import Solver
-from smtlayer.solvers.base import Listed
+from smtlayer.solvers.base import WeighsModels
 from smtlayer.theory import to_signs
 
 _EAGER_CALLS = 3  # shapes that come up less often, such as a last batch, are not worth a graph
@@ -106,7 +106,7 @@ class CapturedPasses:
 
 def _is_capturable(rule: BlameRule, solver: Solver) -> bool:
     if isinstance(rule, SampleRule | MarginalRule):
-        return isinstance(solver, Listed)
+        return isinstance(solver, WeighsModels)
     return isinstance(rule, CoreRule)
 
 

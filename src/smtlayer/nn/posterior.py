@@ -16,7 +16,7 @@ from torch import Tensor
 from smtlayer.nn.progress import Number, checked_number, short, value_at
 from smtlayer.nn.rules import LEAST_WEIGHT, Blame, Question, whole_status
 from smtlayer.solvers import Solver, Status
-from smtlayer.solvers.base import Listed
+from smtlayer.solvers.base import WeighsModels
 
 
 @final
@@ -46,7 +46,7 @@ class SampleRule:
             _refuse_unnamed(self, solver)
             return self if temperature is None else replace(self, temperature=temperature)
         odds = _log_odds(question, self.temperature)
-        if not isinstance(solver, Listed):
+        if not isinstance(solver, WeighsModels):
             return _perturbed(solver, question, odds)
         drawn = solver.sample(odds, question.wanted)
         return _towards(question, drawn.status, drawn.inputs > 0)
@@ -104,9 +104,9 @@ It needs the list of all models, which only `Table` has; on another backend `SMT
 """
 
 
-def listed(solver: Solver) -> Listed:
+def listed(solver: Solver) -> WeighsModels:
     """The solver, if it has the list of all models, or an error that says what else to use."""
-    if isinstance(solver, Listed):
+    if isinstance(solver, WeighsModels):
         return solver
     raise ValueError(
         f"The rule marginal needs the list of all models, which only Table has; this theory is "

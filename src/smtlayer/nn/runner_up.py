@@ -19,7 +19,7 @@ from torch import Tensor
 from smtlayer.errors import NotFiniteError, TooLargeError
 from smtlayer.forks import uses_z3
 from smtlayer.solvers import Z3, Sat, Solution, Solver, Status
-from smtlayer.solvers.limits import milliseconds
+from smtlayer.solvers.validation import milliseconds
 from smtlayer.theory import Theory, one_hot
 from smtlayer.theory.encodings import Encoding, OneHotEncoding
 from smtlayer.theory.symbols import unheard_of

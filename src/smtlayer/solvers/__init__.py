@@ -7,13 +7,13 @@ from smtlayer.solvers.base import Row as Row
 from smtlayer.solvers.base import RowSolver as RowSolver
 from smtlayer.solvers.base import Solver as Solver
 from smtlayer.solvers.enumerate import Enumerate as Enumerate
+from smtlayer.solvers.host.rowwise import Rowwise as Rowwise
 from smtlayer.solvers.results import Core as Core
 from smtlayer.solvers.results import Solution as Solution
 from smtlayer.solvers.results import Status as Status
-from smtlayer.solvers.rowwise import Rowwise as Rowwise
 from smtlayer.solvers.sat import Sat as Sat
-from smtlayer.solvers.table import Table as Table
-from smtlayer.solvers.workers import Workers as Workers
+from smtlayer.solvers.table.table import Table as Table
+from smtlayer.solvers.workers.options import Workers as Workers
 from smtlayer.solvers.z3 import Z3 as Z3
 
 # Spelt out, because a star import would otherwise bring the submodule z3 and hide the package.

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from smtlayer.solvers.base import Backend
-from smtlayer.solvers.table import Table
+from smtlayer.solvers.table.table import Table
 
 # Cools down, mixes, and lets cores finish: with networks and Adam it trained addition, algebra and
 # the liar's puzzle, which no simple rule does.

@@ -5,12 +5,11 @@ from typing import Any
 
 from smtlayer.interrupts import interruptible
 from smtlayer.solvers.base import Backend, Solver
-from smtlayer.solvers.limits import check_count, check_limits
-from smtlayer.solvers.models import Models, list_models
-from smtlayer.solvers.questions import check_theory_given
 from smtlayer.solvers.sat import Sat
-from smtlayer.solvers.table import Table
-from smtlayer.solvers.workers import Workers, check_workers, picklable_state
+from smtlayer.solvers.table.models import Models, list_models
+from smtlayer.solvers.table.table import Table
+from smtlayer.solvers.validation import check_count, check_limits, check_theory_given
+from smtlayer.solvers.workers.options import Workers, check_workers, picklable_state
 from smtlayer.solvers.z3 import Z3
 from smtlayer.theory import Theory
 

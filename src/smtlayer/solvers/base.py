@@ -19,7 +19,7 @@ observed (its sign is not 0) and ignored elsewhere.
 6. *Repeatable.* The same batch gets the same status and cost again; the same model too from a
    solver that is `deterministic`.
 7. *UNKNOWN is honest.* A row that ran out of time is UNKNOWN and zero, never UNSAT.
-8. *Posterior.* A solver that is `Listed` gives the exact mean of all models with the wanted
+8. *Posterior.* A solver that is `WeighsModels` gives the exact mean of all models with the wanted
    outputs, weighed by their inputs' probabilities, and draws models by the same weights.
 
 `smtlayer.testing.SolverConformance` checks them for any backend.
@@ -30,8 +30,7 @@ from typing import NamedTuple, Protocol, runtime_checkable
 
 from torch import Tensor
 
-from smtlayer.solvers.posterior import Posterior
-from smtlayer.solvers.results import Core, Solution, Status
+from smtlayer.solvers.results import Core, Posterior, Solution, Status
 from smtlayer.theory import Theory
 
 
@@ -60,8 +59,9 @@ class Solver(Protocol):
 
     @property
     def capturable(self) -> bool:
-        """Whether `solve` and `core`, and all that `Listed` adds, launch the same kernels whatever
-        the values, so that a CUDA graph can hold them; such a solver never answers UNKNOWN.
+        """Whether a CUDA graph can capture `solve`, `core` and what `WeighsModels` adds.
+
+        They then launch the same kernels whatever the values, and never answer UNKNOWN.
         """
 
     @property
@@ -79,7 +79,7 @@ class Solver(Protocol):
 
 
 @runtime_checkable
-class Listed(Protocol):
+class WeighsModels(Protocol):
     """What a solver that has the list of all models can do besides: weigh them all.
 
     Logits are log-odds, (B, n) float: an input is true with the probability sigmoid(logit). A logit

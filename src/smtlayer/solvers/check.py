@@ -13,11 +13,11 @@ from smtlayer.interrupts import interruptible
 from smtlayer.solvers.advice import Advice, advise
 from smtlayer.solvers.auto import Auto
 from smtlayer.solvers.base import Backend
-from smtlayer.solvers.conflict import Conflicts
-from smtlayer.solvers.limits import check_count, check_limit
-from smtlayer.solvers.listing import OutOfWorkError, ask_counted, restarting
-from smtlayer.solvers.models import Models, list_models
 from smtlayer.solvers.results import Status
+from smtlayer.solvers.search.constraint_core import Conflicts
+from smtlayer.solvers.table.listing import OutOfWorkError, ask_counted, restarting
+from smtlayer.solvers.table.models import Models, list_models
+from smtlayer.solvers.validation import check_count, check_limit
 from smtlayer.theory import Theory
 from smtlayer.theory.symbols import free_symbols, unheard_of
 from smtlayer.theory.values import text_of

@@ -13,10 +13,9 @@ from smtlayer.errors import TooManyModelsError
 from smtlayer.forks import uses_z3
 from smtlayer.interrupts import interruptible
 from smtlayer.solvers.base import Row, Signs, Solver
-from smtlayer.solvers.limits import check_count, check_limits, milliseconds
-from smtlayer.solvers.questions import check_theory_given
+from smtlayer.solvers.host.rowwise import Rowwise
 from smtlayer.solvers.results import Status
-from smtlayer.solvers.rowwise import Rowwise
+from smtlayer.solvers.validation import check_count, check_limits, check_theory_given, milliseconds
 from smtlayer.solvers.z3 import ask, status_of
 from smtlayer.theory import Theory
 

@@ -58,3 +58,11 @@ class Core:
 
     status: Tensor  # (B,)   int8, see Status
     inputs: Tensor  # (B, n) bool, the blamed inputs
+
+
+@dataclass(frozen=True, slots=True)
+class Posterior:
+    """What is known of the inputs of each row, given the wanted outputs."""
+
+    status: Tensor  # (B,)   int8, see Status; UNSAT: no model has the wanted outputs
+    inputs: Tensor  # (B, n) float64, the probability that an input is true; zeros without a model

@@ -10,19 +10,19 @@ from typing import Any, final
 from smtlayer.errors import NotFiniteError, TooLargeError
 from smtlayer.interrupts import interruptible
 from smtlayer.solvers.base import Row, Signs, Solver
-from smtlayer.solvers.blame import blamed_columns
-from smtlayer.solvers.budget import MAX_CLAUSES
-from smtlayer.solvers.clashes import refusing
-from smtlayer.solvers.clauses import Cnf, facts, open_solver
-from smtlayer.solvers.cnf import to_cnf
-from smtlayer.solvers.completions import Completing
-from smtlayer.solvers.limits import check_count, check_limits
-from smtlayer.solvers.memory import check_size, remembering
-from smtlayer.solvers.questions import check_theory_given
-from smtlayer.solvers.repair import Answer, cheapest_repair, exact_integers, signed
+from smtlayer.solvers.clauses.budget import MAX_CLAUSES
+from smtlayer.solvers.clauses.cnf import Cnf, facts, open_solver
+from smtlayer.solvers.clauses.translation import to_cnf
+from smtlayer.solvers.host.clash_filter import refusing
+from smtlayer.solvers.host.listed_repairs import Completing
+from smtlayer.solvers.host.memory import check_size, remembering
+from smtlayer.solvers.host.rowwise import Rowwise
 from smtlayer.solvers.results import Status
-from smtlayer.solvers.rowwise import Rowwise
-from smtlayer.solvers.workers import Workers, check_workers, picklable_state
+from smtlayer.solvers.search.maxsat import cheapest_repair
+from smtlayer.solvers.search.oracle import Answer, exact_integers, signed
+from smtlayer.solvers.search.unsat_core import blamed_columns
+from smtlayer.solvers.validation import check_count, check_limits, check_theory_given
+from smtlayer.solvers.workers.options import Workers, check_workers, picklable_state
 from smtlayer.theory import Theory
 
 # How far the solver goes before it looks at the clock: a fraction of a second.

@@ -14,21 +14,14 @@ from smtlayer.errors import SolverCrashedError
 from smtlayer.forks import pause, uses_z3
 from smtlayer.interrupts import interruptible, stoppable
 from smtlayer.solvers.base import Row, Signs, Solver
-from smtlayer.solvers.blame import blamed_columns
-from smtlayer.solvers.limits import check_count, check_limits, milliseconds
-from smtlayer.solvers.memory import check_size, remembering
-from smtlayer.solvers.questions import check_theory_given
-from smtlayer.solvers.repair import (
-    Answer,
-    Repair,
-    cheapest_repair,
-    exact_integers,
-    row_of,
-    signed,
-)
+from smtlayer.solvers.host.memory import check_size, remembering
+from smtlayer.solvers.host.rowwise import Rowwise
 from smtlayer.solvers.results import Status
-from smtlayer.solvers.rowwise import Rowwise
-from smtlayer.solvers.workers import Workers, check_workers, picklable_state
+from smtlayer.solvers.search.maxsat import Repair, cheapest_repair, row_of
+from smtlayer.solvers.search.oracle import Answer, exact_integers, signed
+from smtlayer.solvers.search.unsat_core import blamed_columns
+from smtlayer.solvers.validation import check_count, check_limits, check_theory_given, milliseconds
+from smtlayer.solvers.workers.options import Workers, check_workers, picklable_state
 from smtlayer.theory import Theory
 from smtlayer.theory.symbols import unheard_of
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pysat.solvers import Minisat22
 
-from smtlayer.solvers.cnf import to_cnf
+from smtlayer.solvers.clauses.translation import to_cnf
 from smtlayer.tasks.sudoku_rules import sudoku_theory
 
 

@@ -21,7 +21,7 @@ import torch
 from torch import Tensor
 
 from smtlayer.solvers import Backend, Core, Enumerate, Solution, Solver, Status
-from smtlayer.solvers.base import Listed
+from smtlayer.solvers.base import WeighsModels
 from smtlayer.testing.theories import THEORIES, random_theory
 from smtlayer.theory import Theory
 
@@ -169,9 +169,9 @@ def honest_unknown(case: Case) -> None:
 
 
 def posterior(case: Case) -> None:
-    """Law 8, if `Listed`: the mean is that of all models, and draws are by the same weights."""
+    """Law 8, for `WeighsModels`: the mean is that of all models; draws have the same weights."""
     solver = case.solver
-    if not isinstance(solver, Listed):
+    if not isinstance(solver, WeighsModels):
         return
     logits = torch.where(case.inputs == 0, 0, case.inputs * case.weights)
     exact = [_posterior(case, row, logits[row].tolist()) for row in range(_ROWS)]

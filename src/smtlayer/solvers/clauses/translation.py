@@ -1,0 +1,275 @@
+"""This file translates a finite theory to clauses, once.
+
+Formulas over Booleans alone are translated as they are (`tseitin`), all others by z3's tactics.
+Integers whose bounds can be proved become bit-vectors first (`integers`). Symbols that must differ
+get a variable for each value (`values`). What z3's tactics leave behind that is not propositional
+(strings, quantifiers, functions...) would be an opaque atom in the clauses, its meaning lost; so it
+is refused with its reason.
+"""
+
+import copy
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import z3
+from numpy.typing import NDArray
+
+from smtlayer.errors import NotFiniteError
+from smtlayer.forks import finish, uses_z3
+from smtlayer.interrupts import interruptible
+from smtlayer.solvers import store
+from smtlayer.solvers.clauses.all_different import Values, differing, value_clauses
+from smtlayer.solvers.clauses.budget import MAX_CLAUSES, Budget
+from smtlayer.solvers.clauses.cnf import NUMBERS, Cnf, join
+from smtlayer.solvers.clauses.equivalence import merge
+from smtlayer.solvers.clauses.integers import bounded_integers
+from smtlayer.solvers.clauses.tseitin import logical_clauses
+from smtlayer.theory import Theory
+from smtlayer.theory.encodings import BoolEncoding
+from smtlayer.theory.symbols import unheard_of
+from smtlayer.theory.terms import Terms, read_terms
+from smtlayer.theory.values import text_of
+
+_CONSTANTS = ("true", "false")
+# Enumerations become bit-vectors; conjunctions fall apart.
+_PLAIN = ("simplify", "dt2bv", "simplify")
+# `blast_distinct`: a Distinct that reaches bit-blast whole would be left over as an atom, and so
+# would a weighted sum without `pb.solver`.
+_BLAST = (
+    ("card2bv", {"pb.solver": "circuit"}), ("simplify", {"blast_distinct": True}), "bit-blast",
+    "tseitin-cnf",
+)  # fmt: skip
+
+
+_DIVISIONS = {
+    z3.Z3_OP_BUDIV, z3.Z3_OP_BUREM, z3.Z3_OP_BSDIV, z3.Z3_OP_BSREM, z3.Z3_OP_BSMOD,
+    z3.Z3_OP_BUDIV_I, z3.Z3_OP_BUREM_I, z3.Z3_OP_BSDIV_I, z3.Z3_OP_BSREM_I, z3.Z3_OP_BSMOD_I,
+}  # fmt: skip
+_REMEMBERED = 16
+# Choosing a backend and compiling it translate once. With each translation what it took.
+_memory: dict[tuple[str, str], tuple[Cnf, int]] = {}
+
+
+@interruptible
+def to_cnf(theory: Theory, *, values: bool = True, max_clauses: int = MAX_CLAUSES) -> Cnf:
+    """The theory as clauses, from the store if it was translated before.
+
+    The outcome depends on the arguments alone: no clock is read, and what is stored is no way
+    around `max_clauses`.
+
+    Args:
+        theory: Any theory.
+        values: Whether symbols that must differ get a variable for each value, or only their bits.
+        max_clauses: How many clauses there may be. It limits the work of finding them as well.
+
+    Raises:
+        NotFiniteError: If part of it does not come down to bits; the message says which.
+        TooLargeError: If that takes more clauses, or more work; the message has the numbers.
+    """
+    key = ("clauses" if values else "clauses_of_bits", theory.digest)
+    known = _memory.get(key) or _stored(key)
+    if known is None or known[1] > max_clauses:  # then the translation says what runs out
+        budget = Budget(max_clauses)
+        cnf = _translate(theory, values, budget)
+        known = cnf, budget.spent
+        store.save(*key, **_arrays(*known))
+    _memory.pop(key, None)
+    while len(_memory) >= _REMEMBERED:
+        del _memory[next(iter(_memory))]
+    _memory[key] = known
+    return known[0]
+
+
+def _arrays(cnf: Cnf, spent: int) -> dict[str, NDArray[Any]]:
+    columns = np.array(cnf.columns, dtype=NUMBERS)
+    sizes = np.array([cnf.n_variables, spent])
+    return {"numbers": cnf.numbers, "columns": columns, "sizes": sizes}
+
+
+def _stored(key: tuple[str, str]) -> tuple[Cnf, int] | None:
+    kept = store.load(*key)
+    if kept is None:
+        return None
+    n_variables, spent = kept["sizes"].tolist()
+    return Cnf(kept["numbers"], tuple(kept["columns"].tolist()), n_variables), spent
+
+
+@uses_z3
+def _translate(theory: Theory, values: bool, budget: Budget) -> Cnf:
+    """Boolean formulas become clauses as they are, all others by z3; then both are put together."""
+    terms = theory.terms
+    by_z3 = [i for i, root in enumerate(terms.roots) if not terms.logical[root]]
+    logical = [root for root in terms.roots if terms.logical[root]]
+    numbers, variable, top = logical_clauses(terms, logical)
+    budget.clauses(int((numbers == 0).sum()))
+    encodings = (*theory._inputs, *theory._outputs)
+    columns = [e.name if isinstance(e, BoolEncoding) else None for e in encodings for _ in e.labels]
+    for name in columns:
+        if name is not None and name not in variable:  # what no clause mentions is free
+            variable[name] = top = top + 1
+    others: list[int] = []
+    if by_z3 or None in columns:
+        inside = {terms.names.get(i) for i in terms.inside(terms.roots[i] for i in by_z3)}
+        shared = {name: x for name, x in variable.items() if name in inside}
+        own = _Blasted(theory, by_z3, shared, values, budget)
+        same = join([c for x, y in zip(shared.values(), own.shared, strict=True)
+                     for c in ([x, -y - top], [-x, y + top])])  # fmt: skip
+        shifted = own.numbers + np.sign(own.numbers) * np.int32(top)
+        numbers = np.concatenate([numbers, shifted, same])
+        added = value_clauses(numbers, own.values(top), budget)
+        numbers = np.concatenate([numbers, join(added)])
+        others = [x + top for x in own.columns]
+    budget.clauses(int((numbers == 0).sum()))
+    left = iter(others)
+    literals = [next(left) if name is None else variable[name] for name in columns]
+    return Cnf(*merge(numbers, literals))
+
+
+class _Blasted:
+    """Formulas of a theory as clauses, by z3's tactics.
+
+    Args:
+        theory: The theory.
+        places: Which of its formulas.
+        symbols: Names of Boolean symbols whose variables are asked for.
+        values: See `to_cnf`.
+        budget: How much work this may take.
+    """
+
+    def __init__(
+        self, theory: Theory, places: Sequence[int], symbols: Iterable[str], values: bool,
+        budget: Budget,
+    ) -> None:  # fmt: skip
+        own = copy.deepcopy(theory)
+        context, formulas = own.inputs[0].ctx, own.formulas
+        prefix = unheard_of(formulas, "column")  # so that ours are found by name safely
+        encodings = (*own._inputs, *own._outputs)
+        asked = [c for e in encodings if not isinstance(e, BoolEncoding) for c in e.columns]
+        asked += [z3.Bool(name, context) for name in symbols]
+        literals = [z3.FreshBool(prefix, ctx=context) for _ in asked]
+        equations = [x == c for x, c in zip(literals, asked, strict=True)]
+        whole = bounded_integers([*(formulas[i] for i in places), *equations], budget)
+        plain = list(_apply(_PLAIN, whole, context))
+        groups, rest = differing(plain) if values else ([], plain)
+        self._values = Values.of(groups, prefix)
+        budget.clauses(estimated_clauses(read_terms(plain)), "about ")
+        goal = _apply(_BLAST, [*rest, *self._values.equations], context)
+        names = [x.decl().name() for x in (*literals, *self._values.literals)]
+        self.numbers, variable = _export(goal, names, context)
+        found = [variable[name] for name in names]
+        n_columns, self._of_values = len(asked) - len(list(symbols)), found[len(asked) :]
+        self.columns, self.shared = found[:n_columns], found[n_columns : len(asked)]
+
+    def values(self, shift: int) -> Values:
+        """The variables of values, with all numbers shifted."""
+        return self._values.numbered([x + shift for x in self._of_values])
+
+
+def estimated_clauses(terms: Terms) -> int:
+    """About how many clauses bit-blasting makes of terms; those that could be far too many count.
+
+    Examples:
+        >>> x, y = z3.BitVecs("x y", 64)
+        >>> estimated_clauses(read_terms([x * y == 1]))
+        36864
+    """
+    total = 0
+    for i, width in terms.widths.items():
+        n_args = terms.starts[i + 1] - terms.starts[i]
+        match terms.kinds[i]:
+            case z3.Z3_OP_BMUL:
+                total += 9 * width * width * (n_args - 1)
+            case kind if kind in _DIVISIONS:
+                total += 30 * width * width
+            case _:
+                total += 7 * width * n_args
+    for i, kind in enumerate(terms.kinds):
+        if kind == z3.Z3_OP_DISTINCT:
+            args = terms.args(i)
+            total += terms.widths.get(args[0], 1) * len(args) ** 2
+    return total
+
+
+def _apply(steps: Sequence[Any], formulas: Sequence[Any], context: Any) -> Any:
+    """What z3's tactics make of some formulas, as a goal."""
+    goal = z3.Goal(ctx=context)
+    goal.add(*formulas)
+    tactics = [
+        z3.Tactic(step, ctx=context)
+        if isinstance(step, str)
+        else z3.With(z3.Tactic(step[0], ctx=context), **step[1])
+        for step in steps
+    ]
+    try:
+        tactic = z3.Then(*tactics, ctx=context)
+        (result,) = finish(context.interrupt, lambda: tactic(goal))
+    except z3.Z3Exception as error:
+        raise NotFiniteError(f"z3 cannot bring it down to bits: {error}") from error
+    return result
+
+
+def _export(
+    goal: Any, names: Sequence[str], context: Any
+) -> tuple[NDArray[np.int32], dict[str, int]]:
+    """The goal's clauses, and the variable of each name that we gave."""
+    if z3.Probe("is-propositional", ctx=context)(goal) != 1.0:
+        raise NotFiniteError(f"{_leftover(goal)!r} does not come down to bits")
+    if goal.inconsistent():
+        return join([[]]), {name: i for i, name in enumerate(names, start=1)}
+    text = goal.dimacs()
+    head, _, body = text.partition("\n")
+    end = body.find("c ") if body.startswith("c ") else body.find("\nc ")
+    numbers = np.fromstring(body[: end if end >= 0 else None], dtype=NUMBERS, sep=" ")
+    wanted = {*names, *_CONSTANTS}
+    variable = {}
+    for line in body[max(end, 0) :].splitlines():
+        mark, _, named = line.partition(" ")
+        number, _, name = named.partition(" ")
+        if mark == "c" and name in wanted:
+            variable[name] = int(number)
+    if not variable.keys().isdisjoint(_CONSTANTS):
+        return _walk(goal, names)
+    top = int(head.split()[2])
+    for name in names:  # what no clause mentions is free
+        if name not in variable:
+            top += 1
+            variable[name] = top
+    return numbers, variable
+
+
+def _walk(goal: Any, names: Sequence[str]) -> tuple[NDArray[np.int32], dict[str, int]]:
+    """The same, literal by literal: z3 may leave true or false in a clause, and by name alone they
+    cannot be told from a symbol of a user's.
+    """
+    variable: dict[str, int] = {}
+    clauses = []
+    for clause in goal:
+        literals = [(1 if x.eq(atom) else -1, atom) for x, atom in _literals(clause)]
+        constant = [sign > 0 for sign, atom in literals if z3.is_true(atom)]
+        constant += [sign < 0 for sign, atom in literals if z3.is_false(atom)]
+        if any(constant):
+            continue  # the clause always holds
+        plain = [(s, atom) for s, atom in literals if not (z3.is_true(atom) or z3.is_false(atom))]
+        named = [(sign, str(atom.decl().name())) for sign, atom in plain]
+        clauses.append([s * variable.setdefault(name, len(variable) + 1) for s, name in named])
+    for name in names:
+        variable.setdefault(name, len(variable) + 1)
+    return join(clauses), variable
+
+
+def _literals(clause: Any) -> list[tuple[Any, Any]]:
+    """The literals of a clause, each with its atom."""
+    literals = clause.children() if z3.is_or(clause) else [clause]
+    return [(x, x.arg(0) if z3.is_not(x) else x) for x in literals]
+
+
+def _leftover(goal: Any) -> str:
+    """The first atom that is not a plain Boolean."""
+    for clause in goal:
+        for _, atom in _literals(clause):
+            kind = atom.decl().kind() if z3.is_app(atom) else None
+            plain = z3.is_const(atom) and kind == z3.Z3_OP_UNINTERPRETED and z3.is_bool(atom)
+            if not plain and kind not in (z3.Z3_OP_TRUE, z3.Z3_OP_FALSE):
+                return text_of(atom)[:60]
+    return "part of it"

@@ -1,0 +1,179 @@
+"""Clauses of Boolean terms, by Tseitin's translation of the terms as they are shared.
+
+What is a clause already stays one. Every other term that is needed becomes a variable, once, that
+is equal to it: the values of the symbols determine those of all variables.
+"""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import z3
+from numpy.typing import NDArray
+
+from smtlayer.solvers.clauses.cnf import NUMBERS
+from smtlayer.theory.terms import Terms
+
+_EQUATIONS = (z3.Z3_OP_EQ, z3.Z3_OP_IFF, z3.Z3_OP_XOR, z3.Z3_OP_DISTINCT)
+
+
+def logical_clauses(
+    terms: Terms, roots: Sequence[int]
+) -> tuple[NDArray[np.int32], dict[str, int], int]:
+    """Clauses that say that Boolean terms hold.
+
+    Args:
+        terms: The terms.
+        roots: Positions of those that hold; all inside them is Boolean.
+
+    Returns:
+        The literals of all clauses, each clause ended by a 0; the variable of each symbol that
+        occurs; and the number of variables.
+
+    Examples:
+        >>> from smtlayer.theory.terms import read_terms
+        >>> a, b, c = z3.Bools("a b c")
+        >>> terms = read_terms([z3.Or(a, z3.Not(b)), z3.Implies(c, b)])
+        >>> numbers, variable, _ = logical_clauses(terms, terms.roots)
+        >>> numbers.tolist(), variable
+        ([1, -2, 0, -3, 2, 0], {'a': 1, 'b': 2, 'c': 3})
+    """
+    found = _Tseitin(terms)
+    for clause in found.asserted(roots):
+        found.say(*map(found.literal, clause))
+    return np.array(found.numbers, dtype=NUMBERS), found.variable, found.top
+
+
+class _Tseitin:
+    """Translates terms, each written as its position plus 1, with a minus sign if negated."""
+
+    def __init__(self, terms: Terms) -> None:
+        self._terms, self._kinds = terms, terms.kinds
+        self._uses = np.bincount(terms.flat, minlength=len(terms.kinds)).tolist()
+        self._literals: dict[int, int] = {}  # of terms that are not negated
+        self.numbers: list[int] = []
+        self.variable: dict[str, int] = {}
+        self.top = 0
+
+    def say(self, *literals: int) -> None:
+        """Adds a clause."""
+        self.numbers.extend(literals)
+        self.numbers.append(0)
+
+    def asserted(self, roots: Sequence[int]) -> Iterator[list[int]]:
+        """Clauses of terms that say that all roots hold."""
+        stack, seen = [root + 1 for root in reversed(roots)], set[int]()
+        while stack:
+            term = self._strip(stack.pop())[0]
+            if term in seen:
+                continue
+            seen.add(term)
+            kind = self._kinds[abs(term) - 1]
+            if self._is_or(-term):
+                stack.extend(-part for part in reversed(self._parts(-term)))
+            elif self._is_or(term):
+                yield self._parts(term)
+            elif kind in _EQUATIONS and len(self._args(term)) == 2:
+                one, other = self._args(term)
+                other = other if (term > 0) == (kind in _EQUATIONS[:2]) else -other
+                yield from ([-one, other], [one, -other])
+            elif kind == z3.Z3_OP_ITE:
+                test, yes, no = self._args(term)
+                sign = 1 if term > 0 else -1
+                yield from ([-test, sign * yes], [test, sign * no])
+            else:
+                yield [term]
+
+    def literal(self, term: int) -> int:
+        """The literal of a term, which is translated first if it is new."""
+        known, stack = self._literals, [abs(term)]
+        while stack:
+            new = stack[-1]
+            if new in known:
+                stack.pop()
+                continue
+            args = self._parts(new if self._is_or(new) else -new) or self._args(new)
+            missing = [abs(arg) for arg in args if abs(arg) not in known]
+            if missing:
+                stack.extend(missing)
+            else:
+                known[new] = self._gate(new, [self._signed(arg) for arg in args])
+        return self._signed(term)
+
+    def _signed(self, term: int) -> int:
+        found = self._literals[abs(term)]
+        return found if term > 0 else -found
+
+    def _strip(self, term: int) -> tuple[int, bool]:
+        """A term without its negations, and whether it occurs elsewhere too."""
+        i, shared = abs(term) - 1, False
+        while True:
+            shared = shared or self._uses[i] > 1
+            if self._kinds[i] != z3.Z3_OP_NOT:
+                return (i + 1 if term > 0 else -i - 1), shared
+            i, term = self._terms.flat[self._terms.starts[i]], -term
+
+    def _args(self, term: int) -> list[int]:
+        return [self._strip(i + 1)[0] for i in self._terms.args(abs(term) - 1)]
+
+    def _is_or(self, term: int) -> bool:
+        kind = self._kinds[abs(term) - 1]
+        if term > 0:
+            return kind in (z3.Z3_OP_OR, z3.Z3_OP_IMPLIES)
+        return bool(kind == z3.Z3_OP_AND)
+
+    def _parts(self, term: int) -> list[int]:
+        """The terms of a disjunction, and of those in it that occur nowhere else; or none."""
+        parts, stack = list[int](), [term] if self._is_or(term) else []
+        while stack:
+            i = abs(stack.pop())
+            args = [j + 1 for j in self._terms.args(i - 1)]
+            if self._kinds[i - 1] == z3.Z3_OP_AND:
+                args = [-x for x in args]
+            elif self._kinds[i - 1] == z3.Z3_OP_IMPLIES:
+                args[0] = -args[0]
+            for arg in args:
+                part, shared = self._strip(arg)
+                (parts if shared or not self._is_or(part) else stack).append(part)
+        return parts
+
+    def _gate(self, term: int, args: list[int]) -> int:
+        """The literal of a term with these arguments, with the clauses that define it."""
+        kind = self._kinds[term - 1]
+        if kind == z3.Z3_OP_UNINTERPRETED:
+            return self.variable.setdefault(self._terms.names[term - 1], self._new())
+        if kind == z3.Z3_OP_ITE:
+            return self._choice(*args)
+        if kind in _EQUATIONS[:3]:
+            found = args[0]
+            for arg in args[1:]:
+                found = self._unequal(found, arg)
+            return found if kind == z3.Z3_OP_XOR else -found
+        if kind == z3.Z3_OP_DISTINCT and len(args) == 2:
+            return self._unequal(*args)
+        found, always = self._new(), kind == z3.Z3_OP_TRUE
+        if kind == z3.Z3_OP_DISTINCT:  # three truth values or more never are
+            always, args = len(args) < 2, []
+        for arg in args:
+            self.say(found, -arg)
+        self.say(-found, *args)
+        return -found if always or kind == z3.Z3_OP_AND else found
+
+    def _new(self) -> int:
+        self.top += 1
+        return self.top
+
+    def _unequal(self, one: int, other: int) -> int:
+        found = self._new()
+        self.say(-found, one, other)
+        self.say(-found, -one, -other)
+        self.say(found, -one, other)
+        self.say(found, one, -other)
+        return found
+
+    def _choice(self, test: int, yes: int, no: int) -> int:
+        found = self._new()
+        for sign in (1, -1):
+            self.say(-test, -sign * yes, sign * found)
+            self.say(test, -sign * no, sign * found)
+            self.say(-sign * yes, -sign * no, sign * found)  # so that it follows without the test
+        return found

@@ -1,0 +1,1 @@
+"""Solvers that answer on the host, row by row."""

@@ -1,0 +1,1 @@
+"""Unsat cores and MaxSAT by an incremental solver with assumptions."""

@@ -1,0 +1,50 @@
+"""The interface of an incremental solver of clauses, with its literals and weights."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
+
+from smtlayer.solvers.base import Signs
+from smtlayer.solvers.results import Status
+
+
+class Answer(NamedTuple):
+    """What a solver says of some literals."""
+
+    status: Status
+    core: Sequence[int] = ()  # if UNSAT: some of the literals, which alone cannot hold
+
+
+class Oracle(Protocol):
+    """An incremental solver of clauses: variables are numbers, a negative number is a negation."""
+
+    top: int  # the last variable in use
+    deadline: float  # by `time.monotonic()`, after which it gives up
+
+    def check(self, literals: Sequence[int]) -> Answer:
+        """Whether these literals can hold together."""
+
+    def model(self) -> Any:
+        """The model behind the last answer, which was SAT."""
+
+    def signs(self, model: Any, literals: Iterable[int]) -> list[int]:
+        """1 for each literal that is true in a model, -1 for each other."""
+
+    def add(self, clauses: Iterable[Sequence[int]]) -> None:
+        """Takes in clauses, which may use variables up to `top`."""
+
+
+def signed(columns: Sequence[int], signs: Signs) -> list[int]:
+    """The literals that some signs ask of columns; a sign of 0 asks nothing."""
+    return [x * sign for x, sign in zip(columns, signs, strict=True) if sign]
+
+
+def exact_integers(weights: Mapping[int, float]) -> dict[int, int]:
+    """The weights as integers in the same proportions, none of them lost.
+
+    Examples:
+        >>> exact_integers({0: 1.0, 1: 0.75})
+        {0: 4, 1: 3}
+    """
+    ratios = {i: float(weight).as_integer_ratio() for i, weight in weights.items()}
+    unit = max((below for _, below in ratios.values()), default=1)  # all are powers of two
+    return {i: above * (unit // below) for i, (above, below) in ratios.items()}

@@ -1,0 +1,61 @@
+"""This file finds the minimal core that deletion from the heaviest input to the lightest leaves."""
+
+from collections.abc import Sequence
+
+from smtlayer.solvers.base import Signs
+from smtlayer.solvers.results import Status
+from smtlayer.solvers.search.oracle import Oracle, signed
+
+
+def blamed_columns(
+    oracle: Oracle,
+    columns: tuple[Sequence[int], Sequence[int]],
+    inputs: Signs,
+    weights: Sequence[float],
+    outputs: Signs,
+) -> tuple[Status, Sequence[int]]:
+    """The input columns to blame, for a row as it is asked; `columns` are their literals."""
+    observed = [i for i, sign in enumerate(inputs) if sign]
+    column: dict[int, int] = {}
+    for i in sorted(observed, key=weights.__getitem__, reverse=True)[::-1]:
+        # Of columns that share a literal the one that goes last stands for all.
+        column.setdefault(columns[0][i] * inputs[i], i)
+    status, core = minimal_core(oracle, signed(columns[1], outputs), list(column))
+    return status, [column[x] for x in core]
+
+
+def minimal_core(
+    oracle: Oracle, wanted: Sequence[int], order: Sequence[int]
+) -> tuple[Status, list[int]]:
+    """The literals to blame: what deletion from the last to the first leaves.
+
+    The lightest come first and are assumed first, so that the solver finds fault with them before
+    others. A literal that is not in the core found last can go without a question: that core is
+    still one.
+
+    Args:
+        oracle: Who answers.
+        wanted: Literals that must hold.
+        order: Literals that may be blamed, lightest first.
+
+    Returns:
+        UNSAT and the core, or another status and nobody.
+    """
+    fixed, rest = list(wanted), list(order)
+    answer = oracle.check(fixed + rest)
+    if answer.status is not Status.UNSAT:
+        return answer.status, []
+    core, needed = set(answer.core), 0
+    while rest:
+        literal = rest.pop()
+        if literal not in core:
+            continue
+        answer = oracle.check(fixed + rest)
+        if answer.status is Status.UNKNOWN:
+            return answer.status, []
+        if answer.status is Status.SAT:
+            fixed.append(literal)
+            needed += 1
+        else:
+            core = set(answer.core)
+    return Status.UNSAT, fixed[len(fixed) - needed :]

@@ -1,0 +1,232 @@
+"""Solvers that find models one by one and count their own work."""
+
+import copy
+import math
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import wraps
+from typing import Any, ParamSpec, Protocol, Self, TypeVar, final
+
+import z3
+from pysat.solvers import Minisat22
+
+from smtlayer.forks import pause
+from smtlayer.interrupts import raise_pressed, stoppable
+from smtlayer.solvers.clauses.cnf import Cnf
+from smtlayer.solvers.z3 import leave_ctrl_c_to_python
+from smtlayer.theory import Theory
+from smtlayer.theory.symbols import unheard_of
+
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
+MOST_WORK = 2**32 - 1  # that z3 can be given for one question
+_SLICE = 500_000  # propagations without a look for Ctrl-C: a fraction of a second
+_QUESTION = 1000  # steps that a question to z3 counts besides z3's own
+_FORBIDDEN = 0.25  # and for each model forbidden before it
+
+
+class OutOfWorkError(Exception):
+    """The work allowed was used up."""
+
+
+class UndecidedError(Exception):
+    """The solver cannot decide a question, for the reason given."""
+
+
+class StoppedError(Exception):
+    """A fork stopped z3 in the middle of a question: what it has learnt and counted is void."""
+
+
+def restarting(function: Callable[_P, _T]) -> Callable[_P, _T]:
+    """Decorates a function that makes a solver and counts its work: a fork begins it anew."""
+
+    @wraps(function)
+    def counted(*args: _P.args, **kwargs: _P.kwargs) -> _T:
+        while True:
+            with suppress(StoppedError):
+                return function(*args, **kwargs)
+
+    return counted
+
+
+class Lister(Protocol):
+    """An incremental solver over the columns of a theory."""
+
+    @property
+    def literals(self) -> Sequence[int]:
+        """One literal per column, without equals and opposites of earlier ones where known."""
+        ...
+
+    @property
+    def max_work(self) -> int:
+        """Steps that all questions together may take."""
+        ...
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(self, *_: object) -> None: ...
+
+    def check(self, literals: Sequence[int] = ()) -> bool:
+        """Whether a model is left in which these literals are true.
+
+        Raises:
+            OutOfWorkError: If the work allowed is used up.
+            UndecidedError: If the solver does not know.
+        """
+        ...
+
+    def values(self) -> set[int]:
+        """The literals of columns that are true in the model behind the last answer."""
+        ...
+
+    def signs(self) -> list[int]:
+        """Signs of all columns in that model."""
+        ...
+
+    def forbid(self) -> None:
+        """Rules that model out, and all that agree with it on the columns."""
+        ...
+
+
+@final
+class ClauseLister:
+    """Finite theories: a SAT solver, tens of thousands of models per second. See `Lister`."""
+
+    def __init__(self, cnf: Cnf, max_work: int) -> None:
+        self.max_work = max_work
+        self.literals = [*dict.fromkeys(abs(x) for x in cnf.columns)]
+        self._cnf = cnf
+        self._solver = Minisat22(bootstrap_with=cnf.clauses)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._solver.delete()
+
+    def check(self, literals: Sequence[int] = ()) -> bool:
+        """See `Lister`."""
+        answer = None
+        while answer is None:
+            left = self.max_work - self._solver.accum_stats()["propagations"]
+            if left <= 0:
+                raise OutOfWorkError
+            pause()
+            raise_pressed()
+            self._solver.prop_budget(min(left, _SLICE))
+            # With `expect_interrupt` PySAT leaves Ctrl-C to Python and lets other threads run.
+            answer = self._solver.solve_limited(list(literals), expect_interrupt=True)
+        return bool(answer)
+
+    def values(self) -> set[int]:
+        """See `Lister`."""
+        return {x * s for x, s in zip(self.literals, self._read(self.literals), strict=True)}
+
+    def signs(self) -> list[int]:
+        """See `Lister`."""
+        return self._read(self._cnf.columns)
+
+    def forbid(self) -> None:
+        """See `Lister`."""
+        values = self._read(self.literals)
+        self._solver.add_clause([-x * s for x, s in zip(self.literals, values, strict=True)])
+
+    def _read(self, literals: Sequence[int]) -> list[int]:
+        model = self._solver.get_model() or []
+        # A variable that no clause mentions has no value: both are models.
+        model.extend(range(len(model) + 1, self._cnf.n_variables + 1))
+        return [1 if model[abs(x) - 1] * x > 0 else -1 for x in literals]
+
+
+@final
+class TermLister:
+    """Any theory: z3, about a thousand models per second. See `Lister`.
+
+    A step is one of z3's resource units. A question counts a thousand besides, and more the longer
+    the list is: that is what it takes, and z3 does not count it.
+    """
+
+    def __init__(self, theory: Theory, max_work: int) -> None:
+        own = copy.deepcopy(theory)  # z3 counts work by context
+        columns = (*own.inputs, *own.outputs)
+        context = own.inputs[0].ctx
+        prefix = unheard_of(own.formulas, "column")
+        self.max_work = max_work
+        self.literals = range(1, len(columns) + 1)
+        self._forbidden = 0
+        self._counted = 0.0  # steps besides z3's own
+        self._terms = [z3.FreshBool(prefix, ctx=context) for _ in columns]
+        self._false = [z3.Not(term) for term in self._terms]
+        self._solver = z3.SimpleSolver(ctx=context)
+        self._solver.add(*own.formulas)
+        self._solver.add(*(x == column for x, column in zip(self._terms, columns, strict=True)))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None: ...
+
+    def check(self, literals: Sequence[int] = ()) -> bool:
+        """See `Lister`."""
+        terms = [self._terms[x - 1] if x > 0 else self._false[-x - 1] for x in literals]
+        self._counted += _QUESTION + _FORBIDDEN * self._forbidden
+        answer = ask_counted(self._solver, self.max_work - self._counted, *terms)
+        if answer == z3.unknown:
+            raise UndecidedError(self._solver.reason_unknown().removeprefix("(").removesuffix(")"))
+        return bool(answer == z3.sat)
+
+    def values(self) -> set[int]:
+        """See `Lister`."""
+        return {x * s for x, s in zip(self.literals, self.signs(), strict=True)}
+
+    def signs(self) -> list[int]:
+        """See `Lister`."""
+        model = self._solver.model()
+        values = (model.eval(x, model_completion=True) for x in self._terms)
+        return [1 if z3.is_true(value) else -1 for value in values]
+
+    def forbid(self) -> None:
+        """See `Lister`."""
+        self._forbidden += 1
+        pairs = zip(self._terms, self._false, self.signs(), strict=True)
+        self._solver.add(z3.Or([false if sign > 0 else true for true, false, sign in pairs]))
+
+
+def ask_counted(solver: Any, max_work: float, *assumptions: Any) -> Any:
+    """z3's answer if its context has done at most `max_work` steps by then.
+
+    Raises:
+        OutOfWorkError: If it would take more.
+        StoppedError: If a fork in another thread stopped z3.
+    """
+    most = math.ceil(min(max_work, MOST_WORK))
+    left = most - steps(solver)
+    if left <= 0:
+        raise OutOfWorkError
+    foreign = leave_ctrl_c_to_python(solver)
+    pause()
+    solver.set("rlimit", left)
+    answer, stopped = stoppable(solver.ctx.interrupt, lambda: solver.check(*assumptions))
+    if answer in (z3.sat, z3.unsat):
+        return answer
+    if stopped:
+        raise StoppedError
+    if steps(solver) >= most:
+        raise OutOfWorkError
+    if foreign and "cancel" in solver.reason_unknown():  # z3 says so of the limit as well
+        raise KeyboardInterrupt
+    return answer
+
+
+def steps(solver: Any) -> int:
+    """The resource units that z3 has used in the solver's context, the same on every machine."""
+    context = solver.ctx.ref()
+    found = z3.Z3_solver_get_statistics(context, solver.solver)
+    z3.Z3_stats_inc_ref(context, found)
+    try:
+        for i in reversed(range(z3.Z3_stats_size(context, found))):
+            if z3.Z3_stats_get_key(context, found, i) == "rlimit count":
+                return int(z3.Z3_stats_get_uint_value(context, found, i))
+    finally:
+        z3.Z3_stats_dec_ref(context, found)
+    return 0

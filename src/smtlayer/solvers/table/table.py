@@ -1,0 +1,380 @@
+"""Answers from the list of all models, whole batches at a time, on the logits' device.
+
+Few columns: a table with an entry for each partial assignment to them says which model fits it
+first, so `solve` is one look-up and `core` one a deletion.
+
+More columns: every question is a few tensor operations over rows and models. What a row overrules
+in a model is a matrix product; so is the place of the least confident disagreement:
+
+A model disagrees with a row on some columns. Rank columns from the least confident (0) to the most.
+Deleting inputs from the most confident down, the first that must stay is the largest rank that is
+the *least* disagreement of some model: below it some model would agree. That input is in the core;
+models that disagree with it are done; repeat with the others. With 2**rank as weights, the least
+disagreement is the lowest bit of a product.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import final
+
+import torch
+from torch import Tensor
+
+from smtlayer.errors import TooManyModelsError
+from smtlayer.interrupts import interruptible
+from smtlayer.solvers.base import Solver
+from smtlayer.solvers.results import Core, Posterior, Solution, Status
+from smtlayer.solvers.table.exact import first_minimum, total_weight
+from smtlayer.solvers.table.models import MAX_WORK, Ending, Models, list_models
+from smtlayer.solvers.table.posterior import (
+    asked_halves,
+    draw_model,
+    mean_inputs,
+    relative_costs,
+)
+from smtlayer.solvers.validation import (
+    check_count,
+    check_limits,
+    check_question,
+    check_theory_given,
+)
+from smtlayer.theory import Theory
+
+_CELLS = 1 << 21  # rows times models that are in memory at once
+_LOOKUP_COLUMNS = 13  # up to here, inputs and outputs together, each case has an entry
+_CAPTURABLE_INPUTS = 32
+_WORD = 52  # bits that a float64 product holds exactly
+
+
+@dataclass(frozen=True)
+class Table:
+    """Lists all models once, then answers by tensor operations, on a GPU too.
+
+    Args:
+        max_models: Refuse theories with more models than this over inputs and outputs.
+        max_work: Steps that making the list may take: propagations of the SAT solver, or resource
+            units of z3 where the theory does not come down to bits. A million takes a second or
+            less.
+
+    Examples:
+        >>> import z3
+        >>> a, b, y = z3.Bools("a b y")
+        >>> solver = Table().compile(Theory(y == z3.Xor(a, b), inputs=[a, b], outputs=[y]))
+        >>> solver.solve(torch.tensor([[1, -1], [1, 1]])).outputs
+        tensor([[ 1],
+                [-1]], dtype=torch.int8)
+    """
+
+    max_models: int = 100_000
+    max_work: float = MAX_WORK
+
+    def __post_init__(self) -> None:
+        check_count("Table", "max_models", self.max_models)
+        check_limits(self, "max_work")
+
+    @interruptible
+    def compile(self, theory: Theory) -> Solver:
+        """A solver over the list of all models.
+
+        Raises:
+            TooManyModelsError: If the list cannot be completed within the limits.
+        """
+        check_theory_given("Table", theory)
+        models = list_models(theory, self.max_models, self.max_work)
+        if not models.complete:
+            raise TooManyModelsError(self._refusal(theory, models))
+        return TableSolver(theory, models)
+
+    def _refusal(self, theory: Theory, models: Models) -> str:
+        columns = theory.n_inputs + theory.n_outputs
+        other = "Z3()" if models.beyond_sat else "Sat()"
+        many = f"max_models={self.max_models} models over its {columns} inputs and outputs"
+        match models.ending:
+            case Ending.MANY:
+                what, also = f"this theory has more than {many}.", ", or raise max_models"
+            case Ending.ESTIMATED:
+                what, also = f"this theory has far more than {many}, by an estimate.", ""
+            case Ending.WORK:
+                what = (
+                    f"this theory needs more than max_work={self.max_work:.0f} steps to list; "
+                    f"{len(models)} models were found."
+                )
+                also = ", or raise max_work"
+            case _:
+                what, also = f"this theory {models.reason} after {len(models)} models.", ""
+        return f"Table: {what} Use {other} instead{also}."
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _Tensors:
+    """The list of models on one device; a last row of zeros stands for 'no model'."""
+
+    inputs: Tensor  # (K + 1, n) int8
+    outputs: Tensor  # (K + 1, m) int8
+    input_signs: Tensor  # (n, K) float32
+    output_signs: Tensor  # (m, K) float32
+    disagrees: Tensor  # (2n, K) float64: false where asked true, then true where asked false
+    disagreements: Tensor  # (2n, K): the same in the narrowest float that holds n bits exactly
+    lookup: "_Lookup | None"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _Lookup:
+    """What is known of each partial assignment, as a number in base 3 (digit = sign + 1)."""
+
+    first: Tensor  # (3 ** (n + m),) int64: the first model that agrees with it, or K
+    possible: Tensor  # the same as bool: whether there is one
+    place: Tensor  # (n + m,) float32: what a sign counts in the number
+    free: float  # the number in which every column is free
+
+    def index(self, inputs: Tensor, outputs: Tensor | None = None) -> Tensor:
+        """The number of each row's assignment; without outputs they are free."""
+        n = inputs.shape[-1]
+        index = inputs.float() @ self.place[:n] + self.free
+        if outputs is not None:
+            index += outputs.float() @ self.place[n:]
+        return index.long()
+
+
+@final
+class TableSolver:
+    """See `Solver`; every answer is exact and the first of equals in lexicographic order."""
+
+    name = "Table"
+    limit_ms = None
+    cache_hits = 0
+    deterministic = True
+
+    @property
+    def capturable(self) -> bool:
+        """Without a look at the answers, a core takes as many steps as there are inputs."""
+        return self.theory.n_inputs <= _CAPTURABLE_INPUTS
+
+    def __init__(self, theory: Theory, models: Models) -> None:
+        self.theory = theory
+        self._models = models
+        self._step = max(1, _CELLS // max(1, len(models)))  # rows at once
+        self._devices: dict[torch.device, _Tensors] = {}
+
+    def solve(self, inputs: Tensor) -> Solution:
+        """A model that agrees with every observed input."""
+        check_question(self.name, self.theory, inputs)
+        table = self._on(inputs.device)
+        if table.lookup is not None:
+            index = table.lookup.first.index_select(0, table.lookup.index(inputs))
+        else:
+            index = torch.cat([
+                _first_true(_agrees(inputs[rows], table.input_signs))
+                for rows in self._chunks(len(inputs))
+            ])  # fmt: skip
+        return self._solution(table, index, index.new_zeros((), dtype=torch.float64))
+
+    def maximize(self, inputs: Tensor, weights: Tensor, outputs: Tensor | None = None) -> Solution:
+        """A model with the wanted outputs that overrules inputs of the least total weight."""
+        check_question(self.name, self.theory, inputs, weights, outputs)
+        table = self._on(inputs.device)
+        index = torch.empty(len(inputs), dtype=torch.int64, device=inputs.device)
+        cost = torch.empty(len(inputs), dtype=torch.float64, device=inputs.device)
+        for rows in self._chunks(len(inputs)):
+            halves = _halves(inputs[rows], weights[rows].double())  # (b, 2n)
+            if outputs is None:
+                allowed = torch.ones(1, len(self._models), dtype=torch.bool, device=inputs.device)
+            else:
+                allowed = _agrees(outputs[rows], table.output_signs)
+            index[rows], cost[rows] = first_minimum(halves, table.disagrees, allowed)
+        return self._solution(table, index, cost)
+
+    def core(self, inputs: Tensor, weights: Tensor, outputs: Tensor) -> Core:
+        """The core that deletion from the heaviest input to the lightest ends with."""
+        check_question(self.name, self.theory, inputs, weights, outputs)
+        if not len(self._models):
+            nobody = torch.zeros_like(inputs, dtype=torch.bool)
+            return Core(torch.full_like(inputs[:, 0], Status.UNSAT), nobody)
+        if len(inputs) <= self._step:
+            return self._core(inputs, weights, outputs)
+        parts = [
+            self._core(inputs[rows], weights[rows], outputs[rows])
+            for rows in self._chunks(len(inputs))
+        ]
+        return Core(
+            torch.cat([part.status for part in parts]), torch.cat([part.inputs for part in parts])
+        )
+
+    def sample(self, logits: Tensor, outputs: Tensor) -> Solution:
+        """A model with the wanted outputs, drawn by its inputs' probabilities."""
+        table = self._on(logits.device)
+        index = torch.empty(len(logits), dtype=torch.int64, device=logits.device)
+        cost = torch.empty(len(logits), dtype=torch.float64, device=logits.device)
+        for rows in self._chunks(len(logits)):
+            allowed = _agrees(outputs[rows], table.output_signs)
+            costs = relative_costs(logits[rows], table.disagrees, allowed)
+            index[rows] = draw_model(costs, allowed)
+            cost[rows] = total_weight(asked_halves(logits[rows]), table.disagrees, index[rows])
+        return self._solution(table, index, cost)
+
+    def marginal(self, logits: Tensor, outputs: Tensor) -> Posterior:
+        """The mean of the models with the wanted outputs, weighed by the same probabilities."""
+        table = self._on(logits.device)
+        status = torch.empty(len(logits), dtype=torch.int8, device=logits.device)
+        inputs = torch.empty(logits.shape, dtype=torch.float64, device=logits.device)
+        true = table.disagrees[logits.shape[-1] :]  # where asked to be false
+        for rows in self._chunks(len(logits)):
+            allowed = _agrees(outputs[rows], table.output_signs)
+            status[rows] = allowed.any(-1).to(torch.int8)
+            costs = relative_costs(logits[rows], table.disagrees, allowed)
+            inputs[rows] = mean_inputs(costs, allowed, true)
+        return Posterior(status, inputs)
+
+    def _core(self, inputs: Tensor, weights: Tensor, outputs: Tensor) -> Core:
+        table = self._on(inputs.device)
+        deletions = weights.argsort(dim=-1, descending=True, stable=True)  # (b, n) columns
+        if table.lookup is not None:
+            satisfiable, blamed = _core_by_lookup(inputs, deletions, outputs, table.lookup)
+            return Core(satisfiable.to(torch.int8), blamed)
+        order = deletions.flip(-1)  # by rank
+        rank = torch.empty_like(order).scatter_(
+            -1, order, torch.arange(order.shape[-1], device=order.device).expand_as(order)
+        )
+        wanted = _agrees(outputs, table.output_signs)
+        search = _core_in_a_word if order.shape[-1] <= _WORD else _core_by_columns
+        satisfiable, blamed = search(inputs, order, rank, wanted, table)
+        return Core(satisfiable.to(torch.int8), blamed)
+
+    def _solution(self, table: _Tensors, index: Tensor, cost: Tensor) -> Solution:
+        found = index < len(self._models)
+        return Solution(
+            found.to(torch.int8),
+            table.inputs.index_select(0, index),
+            table.outputs.index_select(0, index),
+            torch.where(found, cost, torch.inf),
+        )
+
+    def _chunks(self, rows: int) -> Iterator[slice]:
+        for start in range(0, max(rows, 1), self._step):
+            yield slice(start, start + self._step)
+
+    def _on(self, device: torch.device) -> _Tensors:
+        if device not in self._devices:
+            self._devices[device] = self._tensors(device)
+        return self._devices[device]
+
+    def _tensors(self, device: torch.device) -> _Tensors:
+        inputs, outputs = self._models.inputs.to(device), self._models.outputs.to(device)
+        n = inputs.shape[-1]
+        disagrees = torch.cat([(inputs < 0).T, (inputs > 0).T])
+        lookup = None
+        if n + outputs.shape[-1] <= _LOOKUP_COLUMNS:
+            lookup = _partial_lookup(self._models, device)
+        return _Tensors(
+            torch.cat([inputs, inputs.new_zeros(1, n)]),
+            torch.cat([outputs, outputs.new_zeros(1, outputs.shape[-1])]),
+            inputs.T.float().contiguous(),
+            outputs.T.float().contiguous(),
+            disagrees.double().contiguous(),
+            disagrees.to(torch.float32 if n <= 24 else torch.float64).contiguous(),
+            lookup,
+        )
+
+
+def _agrees(signs: Tensor, models: Tensor) -> Tensor:
+    """Where models (columns of signs) agree with all that is not 0 in each row: (b, K)."""
+    wanted = signs.float()  # (b, c)
+    return wanted @ models == wanted.abs().sum(-1, keepdim=True)
+
+
+def _first_true(found: Tensor) -> Tensor:
+    """The index of the first true entry of each row, or the row's length."""
+    if not found.shape[-1]:
+        return torch.zeros(len(found), dtype=torch.int64, device=found.device)
+    index = found.to(torch.uint8).argmax(-1)
+    return torch.where(found.any(-1), index, found.shape[-1])
+
+
+def _halves(signs: Tensor, values: Tensor) -> Tensor:
+    """Values of inputs asked to be true, then of inputs asked to be false: (b, 2n)."""
+    return torch.cat([torch.where(signs > 0, values, 0), torch.where(signs < 0, values, 0)], dim=-1)
+
+
+def _core_by_lookup(
+    inputs: Tensor, deletions: Tensor, outputs: Tensor, lookup: _Lookup
+) -> tuple[Tensor, Tensor]:
+    """Whether each row is satisfiable, and its core: deletion as the laws state it."""
+    index = lookup.index(inputs, outputs)
+    satisfiable = lookup.possible.index_select(0, index)
+    # Freeing a column takes its sign out of the number.
+    steps = (inputs * lookup.place[: inputs.shape[-1]]).long().gather(-1, deletions)
+    needed = []
+    for step in steps.unbind(-1):
+        without = index - step
+        needed.append(lookup.possible.index_select(0, without))
+        index = torch.where(needed[-1], index, without)
+    kept = torch.stack(needed, dim=-1) & ~satisfiable[:, None]
+    return satisfiable, torch.zeros_like(kept).scatter_(-1, deletions, kept)
+
+
+def _core_in_a_word(
+    inputs: Tensor, order: Tensor, rank: Tensor, wanted: Tensor, table: "_Tensors"
+) -> tuple[Tensor, Tensor]:
+    """Whether each row is satisfiable, and its core; all disagreements of a model are one word."""
+    value = torch.exp2(rank.to(table.disagreements.dtype))
+    words = (_halves(inputs, value) @ table.disagreements).long()  # (b, K), bit = rank
+    satisfiable = (wanted & (words == 0)).any(-1)
+    least = (words & -words) * (wanted & ~satisfiable[:, None])  # 0: a model that is done
+    core = torch.zeros_like(least[:, :1])  # (b, 1), bit = rank
+    for step in range(inputs.shape[-1]):
+        needed = least.amax(-1, keepdim=True)  # (b, 1)
+        if _is_done(needed, step):
+            break
+        core = core | needed
+        least = least * (words & needed == 0)
+    return satisfiable, (core >> rank & 1).bool()
+
+
+def _core_by_columns(
+    inputs: Tensor, order: Tensor, rank: Tensor, wanted: Tensor, table: "_Tensors"
+) -> tuple[Tensor, Tensor]:
+    """The same for any number of inputs."""
+    n = inputs.shape[-1]
+    least = torch.zeros_like(wanted, dtype=torch.int64)  # (b, K) rank + 1, 0 if none
+    for start in reversed(range(0, n, _WORD)):
+        inside = (rank >= start) & (rank < start + _WORD)
+        value = torch.where(inside, torch.exp2((rank - start).double()), 0)
+        words = (_halves(inputs, value) @ table.disagrees).long()
+        low = (words & -words).double().frexp().exponent.long()
+        least = torch.where(words != 0, low + start, least)
+    satisfiable = (wanted & (least == 0)).any(-1)
+    least = least * (wanted & ~satisfiable[:, None])
+    blamed = torch.zeros_like(inputs, dtype=torch.bool)
+    for step in range(n):
+        needed = least.amax(-1, keepdim=True)  # (b, 1)
+        if _is_done(needed, step):
+            break
+        column = order.gather(-1, (needed - 1).clamp(min=0))  # (b, 1)
+        blamed.scatter_(-1, column, blamed.gather(-1, column) | (needed > 0))
+        half = column + n * (inputs.gather(-1, column) < 0)
+        least = least * (table.disagrees.index_select(0, half.squeeze(-1)) == 0)
+    return satisfiable, blamed
+
+
+def _is_done(needed: Tensor, step: int) -> bool:
+    """Whether no row needs another input; a GPU would have to wait for the answer, so ask less."""
+    if needed.is_cuda and (step % 4 != 3 or torch.cuda.is_current_stream_capturing()):
+        return False
+    return not needed.any()
+
+
+def _partial_lookup(models: Models, device: torch.device) -> _Lookup:
+    """Complete assignments first; then a free column has the first model of either value."""
+    signs = torch.cat([models.inputs, models.outputs], dim=-1)
+    count, columns = signs.shape
+    place = 3 ** torch.arange(columns - 1, -1, -1, device="cpu")
+    first = torch.full((3,) * columns, count, dtype=torch.int32, device="cpu")
+    index = ((signs.long() + 1) * place).sum(-1)
+    first.view(-1)[index] = torch.arange(count, dtype=torch.int32, device="cpu")
+    for axis in range(columns):
+        false, free, true = first.unbind(axis)
+        free.copy_(torch.minimum(false, true))
+    flat = first.view(-1).to(device)
+    return _Lookup(flat.long(), flat < count, place.to(device, torch.float32), float(place.sum()))

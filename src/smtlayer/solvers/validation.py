@@ -1,0 +1,133 @@
+"""Validates the options of backends and the tensors of queries."""
+
+import math
+
+import torch
+from torch import Tensor
+
+from smtlayer.plain import number, whole
+from smtlayer.theory import Theory
+
+LONGEST_S = 1e6  # of one wait, 11 days: z3 and the system count milliseconds, and not for ever
+
+
+def check_limit(who: str, name: str, value: object) -> None:
+    """Raises unless a limit is a number above zero; infinity is one."""
+    wrong = f"{who} expects {name} above 0. Got {value!r}."
+    try:
+        fits = number(value) > 0
+    except TypeError as error:
+        raise TypeError(wrong) from error
+    except OverflowError:  # an integer of hundreds of digits
+        fits = False
+    if not fits:
+        raise ValueError(wrong)
+
+
+def check_limits(options: object, *names: str) -> None:
+    """Raises unless the named options are numbers above zero."""
+    for name in names:
+        check_limit(type(options).__name__, name, getattr(options, name))
+
+
+def check_count(who: str, name: str, value: object, least: int = 1, most: float = math.inf) -> None:
+    """Raises unless a value is a whole number, no less than `least` and no more than `most`."""
+    reach = f"of {least} or more" if most == math.inf else f"from {least} to {most:.0f}"
+    wrong = f"{who} expects {name} as a whole number {reach}. Got {value!r}."
+    try:
+        fits = least <= whole(value) <= most
+    except TypeError as error:
+        raise TypeError(wrong) from error
+    if not fits:
+        raise ValueError(wrong)
+
+
+def milliseconds(seconds: float) -> int:
+    """Whole milliseconds, the last one begun, however many seconds there are.
+
+    Examples:
+        >>> milliseconds(1.5), milliseconds(1e-9), milliseconds(float("inf"))
+        (1500, 1, 1000000000)
+    """
+    return math.ceil(min(seconds, LONGEST_S) * 1000)
+
+
+def check_theory_given(who: str, theory: object) -> None:
+    """Raises unless a backend is given a theory to compile."""
+    if not isinstance(theory, Theory):
+        raise TypeError(f"{who}.compile expects a Theory. Got {type(theory).__name__}.")
+
+
+def check_question(
+    who: str,
+    theory: Theory,
+    inputs: Tensor,
+    weights: Tensor | None = None,
+    outputs: Tensor | None = None,
+) -> None:
+    """Raises unless shapes fit the theory and, on the host, values are such as a question has.
+
+    Nobody waits for a GPU here, so values there are taken on trust.
+
+    Args:
+        who: Who is asked.
+        theory: What about.
+        inputs: Signs, (B, n).
+        weights: Above zero wherever an input is observed, (B, n).
+        outputs: Signs, (B, m).
+    """
+    _check_signs(who, "inputs", inputs, theory.n_inputs)
+    if outputs is not None:
+        _check_signs(who, "outputs", outputs, theory.n_outputs)
+        if len(outputs) != len(inputs):
+            raise ValueError(
+                f"{who} expects as many rows of outputs as of inputs, {len(inputs)}. "
+                f"Got {len(outputs)}."
+            )
+    if weights is None:
+        return
+    if not isinstance(weights, Tensor) or weights.shape != inputs.shape:
+        raise _wrong(who, "weights", f"a tensor of shape {tuple(inputs.shape)}", weights)
+    if _at_hand(weights) and _at_hand(inputs) and len(weights):
+        low, high = torch.where(inputs != 0, weights, 1).aminmax()
+        if not 0 < low.item() <= high.item() < torch.inf:  # nor NaN
+            bad = ~((weights > 0) & weights.isfinite()) & (inputs != 0)
+            raise ValueError(
+                f"{who} expects weights above 0, and finite, wherever an input is observed. "
+                f"{_first(bad, weights)}"
+            )
+
+
+def _check_signs(who: str, name: str, signs: Tensor, columns: int) -> None:
+    if not isinstance(signs, Tensor) or signs.ndim != 2 or signs.shape[1] != columns:
+        raise _wrong(who, name, f"a tensor of signs of shape (rows, {columns})", signs)
+    if _at_hand(signs) and not _are_signs(signs):
+        bad = signs.sign() != signs if signs.dtype != torch.bool else torch.ones_like(signs)
+        if bad.any():
+            raise ValueError(
+                f"{who} expects {name} as signs: -1 for false, 1 for true, 0 for free. "
+                f"{_first(bad, signs)} to_signs(logits) makes signs of logits."
+            )
+
+
+def _are_signs(values: Tensor) -> bool:
+    """Whether whole numbers are signs; False of anything else, which takes a closer look."""
+    if values.dtype not in (torch.int8, torch.int16, torch.int32, torch.int64) or not len(values):
+        return False
+    low, high = values.aminmax()
+    return low.item() >= -1 and high.item() <= 1
+
+
+def _first(bad: Tensor, values: Tensor) -> str:
+    row, column = bad.nonzero()[0].tolist()
+    return f"Row {row}, column {column} is {values[row, column].item()}."
+
+
+def _at_hand(values: Tensor) -> bool:
+    return values.device.type == "cpu"
+
+
+def _wrong(who: str, name: str, expected: str, given: object) -> Exception:
+    kind = TypeError if not isinstance(given, Tensor) else ValueError
+    came = tuple(given.shape) if isinstance(given, Tensor) else type(given).__name__
+    return kind(f"{who} expects {name} as {expected}. Got {came}.")

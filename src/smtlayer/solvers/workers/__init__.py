@@ -1,0 +1,1 @@
+"""Worker processes and executors that answer rows in parallel."""

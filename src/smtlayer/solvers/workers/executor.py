@@ -1,0 +1,196 @@
+"""This file has rows answered by any executor: a process pool, Dask, MPI, Ray."""
+
+import os
+import queue
+import threading
+import warnings
+import weakref
+from collections.abc import Callable, Iterable
+from concurrent.futures import Executor, Future
+from typing import final
+
+from smtlayer.errors import SolverCrashedError
+from smtlayer.interrupts import interruptible
+from smtlayer.solvers.host.row_solvers import RowSolverCache, RowSolverSpec
+from smtlayer.solvers.host.rows import Answers, Questions, answer_rows
+from smtlayer.solvers.workers.cost_model import CostModel
+from smtlayer.solvers.workers.schedule import Schedule
+
+MARGIN_S = 60.0  # beyond the time limits: an executor may have to start its workers first
+_CHUNKS = 32  # of a batch whose rows nobody has timed yet
+
+
+class _Memory(threading.local):
+    """The row solvers that a thread has opened: they serve one thread at a time."""
+
+    def __init__(self) -> None:
+        self.shelf = RowSolverCache()
+
+
+_memory = _Memory()
+
+
+@interruptible
+def answer_chunk(recipe: RowSolverSpec, questions: Questions) -> Answers:
+    """What the executor's workers run: they open the row solver once and keep it."""
+    opened = _memory.shelf.find(recipe.key) or _memory.shelf.open(recipe)
+    return answer_rows(questions, opened)
+
+
+@final
+class Executed:
+    """Answers batches over an executor, given or made.
+
+    Args:
+        recipe: What its workers open.
+        given: An executor, which is never shut down here; or a function that makes one, which is
+            asked for another if the first breaks.
+        limit_ms: Time limit of one row.
+        name: Who answers, for messages.
+    """
+
+    def __init__(
+        self,
+        recipe: RowSolverSpec,
+        given: Executor | Callable[[], Executor],
+        limit_ms: int | None,
+        name: str,
+    ) -> None:
+        self._recipe, self._given, self._name = recipe, given, name
+        self._limit_s = float("inf") if limit_ms is None else limit_ms / 1000
+        self._pace = CostModel()
+        self._owner = os.getpid()
+        self._lock = threading.Lock()
+        self._made: list[Executor] = []  # at most one
+        weakref.finalize(self, _shut_down, self._owner, self._made)
+
+    @interruptible
+    def answer(self, questions: Questions) -> Answers:
+        """Has a batch answered; rows that the executor fails on, or is too late with, are UNKNOWN.
+
+        Raises:
+            SolverCrashedError: If its workers cannot open the theory.
+        """
+        schedule = Schedule(questions)
+        size = self._pace.chunk(questions.kind, -(-len(questions) // 4))
+        if not self._pace.knows(questions.kind):
+            size = -(-len(questions) // _CHUNKS)
+        executor = self._executor()
+        trouble = self._round(executor, schedule, size)
+        if trouble and not isinstance(self._given, Executor):
+            self._discard(executor)
+            trouble = self._round(self._executor(), schedule, 1)
+        if trouble:
+            self._warn(schedule, trouble)
+        return schedule.answers
+
+    def _round(self, executor: Executor, schedule: Schedule, size: int) -> str:
+        """Submits what is waiting and collects it; returns what went wrong, if anything."""
+        done: queue.SimpleQueue[Future[Answers]] = queue.SimpleQueue()
+        pending: dict[Future[Answers], range] = {}
+        trouble = ""
+        asked = [schedule.take(size)]
+        while asked[-1]:
+            asked.append(schedule.take(size))
+        try:
+            for rows in asked[:-1]:
+                try:
+                    part = schedule.questions.cut(rows)
+                    future = executor.submit(answer_chunk, self._recipe, part)
+                except Exception as error:  # broken, shut down, out of reach
+                    trouble = trouble or _text(error)
+                    schedule.lose(rows)
+                else:
+                    pending[future] = rows
+                    future.add_done_callback(done.put)
+            return self._gather(schedule, pending, done) or trouble
+        finally:
+            _cancel(pending)
+
+    def _gather(
+        self,
+        schedule: Schedule,
+        pending: dict["Future[Answers]", range],
+        done: "queue.SimpleQueue[Future[Answers]]",
+    ) -> str:
+        trouble = ""
+        # Whoever is at work finishes a chunk within the time limits of its rows, however many
+        # chunks wait behind it.
+        patience_s = max(map(len, pending.values()), default=0) * self._limit_s + MARGIN_S
+        while pending:
+            try:
+                future = done.get(timeout=min(patience_s, threading.TIMEOUT_MAX))
+            except queue.Empty:
+                for rows in pending.values():
+                    schedule.lose(rows)
+                return f"no answer within {patience_s:.0f} s"
+            rows = pending.pop(future)
+            try:
+                answers = future.result()
+            except SolverCrashedError:
+                raise
+            except Exception as error:  # a broken pool, a lost worker, what cannot be pickled
+                trouble = trouble or _text(error)
+                schedule.lose(rows)
+            else:
+                schedule.settle(rows, answers)
+                self._pace.saw_rows(schedule.questions.kind, len(rows), answers.seconds)
+        return trouble
+
+    def _executor(self) -> Executor:
+        if isinstance(self._given, Executor):
+            if self._owner != os.getpid():
+                raise SolverCrashedError(
+                    f"{self._name}: an executor does not survive a fork. Give a function that "
+                    f"makes one, such as workers=partial(ProcessPoolExecutor, 4)."
+                )
+            return self._given
+        if self._owner != os.getpid():
+            self._owner, self._made, self._lock = os.getpid(), [], threading.Lock()
+            weakref.finalize(self, _shut_down, self._owner, self._made)
+        with self._lock:
+            if not self._made:
+                self._made.append(self._given())
+            return self._made[0]
+
+    def _discard(self, executor: Executor) -> None:
+        with self._lock:
+            if executor in self._made:  # else another thread was faster
+                # One that hangs would be waited for when Python exits. Python 3.14 has
+                # `kill_workers` for this.
+                processes = dict(getattr(executor, "_processes", None) or {})
+                _shut_down(self._owner, self._made)
+                for process in processes.values():
+                    process.kill()
+
+    def _warn(self, schedule: Schedule, trouble: str) -> None:
+        unanswered = len(schedule.questions) - schedule.answered
+        advice = (
+            "Give a function that makes executors, such as partial(ProcessPoolExecutor, 4), so "
+            "that a broken one can be replaced."
+            if isinstance(self._given, Executor)
+            else "A new executor did no better."
+        )
+        warnings.warn(
+            f"{self._name}: the executor failed ({trouble}) and {unanswered} of "
+            f"{len(schedule.questions)} rows are UNKNOWN. {advice}",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+
+
+def _text(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}"
+
+
+def _cancel(futures: Iterable["Future[Answers]"]) -> None:
+    for future in futures:
+        future.cancel()
+
+
+def _shut_down(owner: int, made: list[Executor]) -> None:
+    """Ends an executor that was made here, without waiting for what it is at."""
+    if owner == os.getpid():
+        for executor in made:
+            executor.shutdown(wait=False)
+    made.clear()

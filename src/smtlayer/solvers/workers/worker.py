@@ -1,0 +1,93 @@
+"""This file is a worker process: it opens row solvers and answers chunks until its parent goes."""
+
+import contextlib
+import fcntl
+import os
+import pickle
+import select
+import signal
+import sys
+import threading
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from typing import Any, NamedTuple
+
+import torch
+
+from smtlayer.errors import SolverCrashedError
+from smtlayer.solvers.host.row_solvers import RowSolverCache, RowSolverSpec
+from smtlayer.solvers.host.rows import Answers, Questions, answer_rows
+
+
+class Ask(NamedTuple):
+    """A chunk of questions for the row solver with this key."""
+
+    key: str
+    questions: Questions
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """The worker has started, or has opened what it was sent."""
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """The worker has no row solver with the key it was asked by."""
+
+
+Message = Ask | RowSolverSpec
+Reply = Ready | Missing | Answers | SolverCrashedError
+
+
+def send(connection: "Connection[Any, Any]", message: Message | Reply) -> None:
+    """Sends what `connection.recv` receives; its own `send` copies a table of reducers first."""
+    connection.send_bytes(pickle.dumps(message, pickle.HIGHEST_PROTOCOL))
+
+
+def main(connection: int, lifeline: int) -> None:
+    """Answers what comes over the first descriptor; dies when the second is closed."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides
+    _die_with_parent(lifeline)
+    torch.set_num_threads(1)
+    with contextlib.suppress(EOFError, ConnectionError):  # the parent has gone
+        _serve(Connection(connection))
+    os._exit(0)  # solvers need no farewell, and some crash in theirs
+
+
+def _serve(connection: "Connection[Reply, Message]") -> None:
+    shelf = RowSolverCache()
+    send(connection, Ready())
+    while True:
+        message = connection.recv()
+        try:
+            reply = _reply(message, shelf)
+        except SolverCrashedError as error:
+            reply = error
+        send(connection, reply)
+
+
+def _reply(message: Message, shelf: RowSolverCache) -> Reply:
+    if isinstance(message, RowSolverSpec):
+        shelf.open(message)
+        return Ready()
+    opened = shelf.find(message.key)
+    return Missing() if opened is None else answer_rows(message.questions, opened)
+
+
+def _die_with_parent(lifeline: int) -> None:
+    """Ends this process when the parent's end of the pipe closes, however busy it is."""
+    if sys.platform == "linux":  # by a signal, since a solver may hold the interpreter's lock
+        own = os.open(f"/proc/self/fd/{lifeline}", os.O_RDONLY)  # not the siblings'
+        fcntl.fcntl(own, fcntl.F_SETFL, os.O_ASYNC)
+        fcntl.fcntl(own, fcntl.F_SETOWN, os.getpid())
+        signal.signal(signal.SIGIO, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGIO})
+    if select.select([lifeline], [], [], 0)[0]:
+        os._exit(1)
+    threading.Thread(target=_watch, args=(lifeline,), daemon=True).start()
+
+
+def _watch(lifeline: int) -> None:
+    os.read(lifeline, 1)  # nothing is ever written: it returns when the pipe closes
+    os._exit(1)
