@@ -12,7 +12,7 @@ from torch import Tensor
 from smtlayer import Theory
 from smtlayer.nn.explanation import Blame, Broken, Explanation, Overruled
 from smtlayer.nn.rules import confidence
-from smtlayer.theory.encodings import Encoding
+from smtlayer.theory import Symbol
 
 
 class Witness:
@@ -52,9 +52,9 @@ class Witness:
             assert broken.text == " ".join(str(self.theory.constraints[broken.index]).split())
             return self.theory.constraints[broken.index]
         domains = {
-            f"{name_of(e)} is one of": e.domain
-            for e in (*self.theory._inputs, *self.theory._outputs)
-            if e.domain is not None
+            f"{name_of(symbol)} is one of": symbol.domain
+            for symbol in self.theory.symbols
+            if symbol.domain is not None
         }
         return next(d for start, d in domains.items() if broken.text.startswith(start))
 
@@ -73,24 +73,24 @@ class Witness:
         return found
 
 
-def name_of(encoding: Encoding) -> str:
-    return str(encoding.symbol.decl().name())
+def name_of(symbol: Symbol) -> str:
+    return str(symbol.term.decl().name())
 
 
-def decoded(encodings: Sequence[Encoding], signs: Sequence[int]) -> dict[str, Any]:
+def decoded(symbols: Sequence[Symbol], signs: Sequence[int]) -> dict[str, Any]:
     """Values by symbol name, by hand: bits, one-hot values, Booleans; None for no value."""
     values, rest = {}, list(signs)
-    for encoding in encodings:
-        part, rest = rest[: len(encoding.columns)], rest[len(encoding.columns) :]
+    for symbol in symbols:
+        part, rest = rest[: symbol.width], rest[symbol.width :]
         true = [i for i, sign in enumerate(part) if sign > 0]
         value: Any = None
-        if encoding.domain is not None:
+        if symbol.domain is not None:
             known = 0 not in part and len(true) == 1
-            value = encoding.python_values[true[0]] if known else None  # type: ignore[attr-defined]
+            value = symbol.values[true[0]] if known else None
         elif 0 not in part:
-            whole = z3.is_bv(encoding.symbol)
+            whole = z3.is_bv(symbol.term)
             value = int("".join("01"[s > 0] for s in part), 2) if whole else part[0] > 0
-        values[name_of(encoding)] = value
+        values[name_of(symbol)] = value
     return values
 
 
@@ -131,7 +131,7 @@ def check_explanation(
 
 
 def check_read(theory: Theory, row: Explanation, logits: Tensor, signs: Tensor) -> None:
-    values = decoded(theory._inputs, signs.tolist())
+    values = decoded(theory.input_symbols, signs.tolist())
     assert {s.name: s.value for s in row.read} == values
     columns = [column for symbol in row.read for column in symbol.columns]
     assert [c.name for c in columns] == list(theory.input_names)
@@ -152,7 +152,7 @@ def check_runner_up(
     if row.runner_up_status == "not asked":
         assert row.runner_up is None
         return
-    outputs = witness.theory._outputs
+    outputs = witness.theory.output_symbols
     others = [c for (_, y), c in costs.items() if decoded(outputs, y) != row.answer]
     assert row.runner_up_status == ("found" if others else "impossible")
     if row.runner_up is not None:
@@ -192,7 +192,7 @@ def check_blame(
         assert witness.consistent(members[:i] + members[i + 1 :]), f"{members[i]} is not needed"
     read = {symbol.name: symbol.value for symbol in row.read}
     assert all(part.value == read[part.name] for part in blame.inputs)
-    assert all(part.value == decoded(witness.theory._outputs, goal.tolist())[part.name]
+    assert all(part.value == decoded(witness.theory.output_symbols, goal.tolist())[part.name]
                for part in blame.wanted)  # fmt: skip
 
 
@@ -222,7 +222,7 @@ def _models_told(
         for label, sign in zip(theory.input_names, signs.tolist(), strict=True)
     ]
     assert math.isclose(math.fsum(part.cost for part in overruled), cost, rel_tol=1e-9)
-    read = decoded(theory._inputs, signs.tolist())
+    read = decoded(theory.input_symbols, signs.tolist())
     by_label = dict(zip(theory.input_names, weight, strict=True))
     for part in overruled:
         assert part.read == read[part.name]
@@ -231,6 +231,6 @@ def _models_told(
         (x, y)
         for x, y in witness.models
         if all(e in (0, s) for e, s in zip(expected, x, strict=True))
-        and decoded(theory._outputs, y) == answer
-        and all(decoded(theory._inputs, x)[part.name] == part.taken for part in overruled)
+        and decoded(theory.output_symbols, y) == answer
+        and all(decoded(theory.input_symbols, x)[part.name] == part.taken for part in overruled)
     ]

@@ -78,3 +78,57 @@ def test_a_star_import_leaves_the_package_z3_alone():
     exec("import z3\nfrom smtlayer.solvers import *\nfrom smtlayer import *", names)
     assert hasattr(names["z3"], "BitVec")
     assert "SMTLayer" in names
+
+
+REPOSITORY = SOURCE.parents[1]
+READERS = sorted(
+    path
+    for folder in ("src", "studies", "apps", "benchmarks", "examples", "docs", "tests")
+    for path in (REPOSITORY / folder).rglob("*.py")
+    if SOURCE / "theory" not in path.parents
+)
+
+
+def private_attributes(text: str) -> set[str]:
+    """Names that classes define with one leading underscore: methods, fields, `self._x = ...`."""
+    found: set[str | None] = set()
+    for node in (
+        n for c in ast.walk(ast.parse(text)) if isinstance(c, ast.ClassDef) for n in ast.walk(c)
+    ):
+        if isinstance(node, ast.FunctionDef):
+            found.add(node.name)
+        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+            found.add(node.attr)
+        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            found.add(node.target.id)
+    return {name for name in found if name and name.startswith("_") and not name.endswith("__")}
+
+
+def read_from_theories(text: str) -> set[str]:
+    """Private attributes of theories and symbols that a file reads from anything but `self`."""
+    private = {
+        name
+        for path in sorted((SOURCE / "theory").glob("*.py"))
+        for name in private_attributes(path.read_text())
+    }
+    own = private_attributes(text)
+    return {
+        ast.unparse(node)
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.Attribute)
+        and node.attr in private
+        and not (node.attr in own and ast.unparse(node.value) == "self")
+    }
+
+
+@pytest.mark.parametrize("path", READERS, ids=lambda p: str(p.relative_to(REPOSITORY)))
+def test_nothing_outside_reads_what_is_private_to_a_theory(path):
+    assert not read_from_theories(path.read_text())
+
+
+def test_the_check_of_private_attributes_sees_a_reader():
+    assert read_from_theories("size = len(solver.theory._archive)") == {"solver.theory._archive"}
+    assert read_from_theories("theory.input_symbols[0]._decode(signs)")
+    own = "class Mine:\n    _shape: int\n    def size(self):\n        return self.{}"
+    assert not read_from_theories(own.format("_shape"))
+    assert read_from_theories(own.format("theory._shape"))

@@ -11,7 +11,7 @@ from smtlayer.playground.words import by_keywords
 from smtlayer.tasks.liars_data import culprits
 from smtlayer.tasks.liars_puzzle import AGENTS, liars_theory
 from smtlayer.tasks.liars_sentences import KINDS, N_WORDINGS, wording
-from smtlayer.theory.symbols import free_symbols
+from smtlayer.theory.declarations import declarations_in
 
 
 @pytest.fixture(scope="module")
@@ -95,7 +95,7 @@ def test_rules_are_told_in_the_order_of_the_theory(as_printed):
     )
     assert len(told) == len(constraints)
     for words, constraint in zip(told, constraints, strict=True):
-        names = set(free_symbols([constraint]))
+        names = set(declarations_in([constraint]))
         for agent in AGENTS:
             if agent.capitalize() in words:
                 assert any(agent in name for name in names), words

@@ -21,7 +21,7 @@ from smtlayer.playground.trained import Trained
 from smtlayer.tasks.mnist import load_digits
 from smtlayer.tasks.mnist_addition import addition_theory
 from smtlayer.tasks.sudoku_rules import sudoku_theory
-from smtlayer.theory.symbols import free_symbols
+from smtlayer.theory.declarations import declarations_in
 
 PLACES = torch.tensor([8, 4, 2, 1])
 
@@ -201,7 +201,7 @@ def is_solved(board):
 
 def test_groups_are_those_of_the_theory():
     cells = [{f"cell_{cell // 9}_{cell % 9}" for cell in rule.cells} for rule in GROUPS]
-    assert cells == [set(free_symbols([rule])) for rule in sudoku_theory().constraints[81:]]
+    assert cells == [set(declarations_in([rule])) for rule in sudoku_theory().constraints[81:]]
 
 
 def test_a_board_that_is_read_right_is_solved(perfect):

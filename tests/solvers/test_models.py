@@ -106,20 +106,20 @@ def test_finite_theories_have_the_models_that_python_says(name):
     build, holds = HAND_MADE[name]
     theory = build()
     models = list_models(theory, max_models=10_000)
-    ranges = [range(_size(e)) for e in (*theory._inputs, *theory._outputs)]
+    ranges = [range(_size(symbol)) for symbol in theory.symbols]
     expected = {values for values in itertools.product(*ranges) if holds(*values)}
     assert models.complete
     assert len(models) == len(expected)
     assert set(_values(theory, models)) == expected
 
 
-def _size(encoding):
+def _size(symbol):
     """How many values a symbol has; those of the calendar are numbered."""
-    return len(days_of(encoding)) if encoding.domain is not None else 2 ** len(encoding.columns)
+    return len(days_of(symbol)) if symbol.domain is not None else 2**symbol.width
 
 
-def days_of(encoding):
-    return days(encoding.symbol.sort().num_constructors())[1]
+def days_of(symbol):
+    return days(symbol.term.sort().num_constructors())[1]
 
 
 def _values(theory, models):

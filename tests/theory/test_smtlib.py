@@ -55,12 +55,10 @@ def again(theory):
     """The theory, written and read."""
     requests = [
         [
-            one_hot(e.symbol.decl().name(), e.python_values)
-            if e.domain is not None
-            else e.symbol.decl().name()
-            for e in encodings
+            one_hot(symbol.name, symbol.values) if symbol.kind == "one-hot" else symbol.name
+            for symbol in symbols
         ]
-        for encodings in (theory._inputs, theory._outputs)
+        for symbols in (theory.input_symbols, theory.output_symbols)
     ]
     return read(theory.to_smtlib(), *requests)
 

@@ -240,12 +240,8 @@ def test_a_copy_is_the_same_theory_in_a_context_of_its_own(name, copied):
     assert len(twin.constraints) == len(theory.constraints)
     assert twin.to_smtlib() == theory.to_smtlib()
     assert twin.inputs[0].ctx != theory.inputs[0].ctx
-    again = Theory(twin.constraints, _requests(twin._inputs), _requests(twin._outputs))
+    again = Theory(twin.constraints, twin.input_symbols, twin.output_symbols)
     assert again == theory  # the digest is that of the copy's own formulas too
-
-
-def _requests(encodings):
-    return [one_hot(e.symbol, e.values) if e.domain is not None else e.symbol for e in encodings]
 
 
 def test_a_copy_keeps_repeated_and_constant_constraints_apart():

@@ -66,9 +66,7 @@ def test_what_is_not_a_symbol_is_no_input_or_output(wrong, role):
 
 @pytest.mark.parametrize(("symbol", "sort"), [(x, "Int"), (r, "Real"), (s, "String")])
 def test_a_symbol_without_columns_of_its_own_must_be_wrapped(symbol, sort):
-    message = (
-        f"input '{symbol}' has sort {sort}, which has no columns of its own. Wrap it: one_hot("
-    )
+    message = f"input '{symbol}' has sort {sort}, which has no columns by itself. Wrap it: one_hot("
     with assert_refused(TypeError, f"Theory: {message}{symbol}, [...the values it may have...])."):
         Theory(symbol == symbol, inputs=[symbol], outputs=[y])
 
@@ -178,7 +176,7 @@ def test_terms_of_two_contexts_do_not_make_a_theory():
 @pytest.mark.parametrize(
     ("symbol", "values", "message"),
     [
-        (x, [1], "one_hot: symbol 'x' needs at least two values. Got 1. Say what it always is"),
+        (x, [1], "one_hot: symbol 'x' needs at least two values. Got 1. Fix a symbol to one"),
         (x, [], "one_hot: symbol 'x' needs at least two values. Got 0."),
         (x, [1, 2, z3.IntVal(1)], "one_hot: symbol 'x' has the value 1 more than once. Give each"),
         (s, ["a", "b", "b"], "one_hot: symbol 's' has the value 'b' more than once."),

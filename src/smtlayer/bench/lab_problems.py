@@ -98,7 +98,7 @@ def problem_of(
         )
     alike: Sequence[object] = sizes
     if widths is None:
-        alike = [(len(e.columns), e.domain is not None) for e in theory._inputs]
+        alike = [(s.width, s.kind == "one-hot") for s in theory.input_symbols]
     readers = _readers(range(len(sizes)) if separate else alike)
     rows, left_out = _decided(theory)
     if shown == 1:

@@ -37,7 +37,13 @@ from smtlayer.nn.explanation import (
 )
 from smtlayer.nn.rules import ForwardRule, Weights, confidence
 from smtlayer.nn.runner_up import RunnersUp
-from smtlayer.nn.symbol_columns import blamed_of, symbols_of, values_of, wanted_of
+from smtlayer.nn.symbol_columns import (
+    blamed_of,
+    marked_columns,
+    value_of,
+    values_of,
+    wanted_of,
+)
 from smtlayer.solvers import Solver, Status
 from smtlayer.solvers.search.constraint_core import Conflicts
 from smtlayer.solvers.validation import check_limit
@@ -94,8 +100,7 @@ class Explainer:
     def __init__(self, solver: Solver) -> None:
         self._solver = solver
         self._theory = solver.theory
-        self._inputs = symbols_of(self._theory._inputs)
-        self._outputs = symbols_of(self._theory._outputs)
+        self._inputs, self._outputs = self._theory.input_symbols, self._theory.output_symbols
         self._runners_up = RunnersUp(solver)
         self._constraints: dict[int, Broken] = {}
         self._lock = threading.Lock()  # what it compiles answers one question at a time
@@ -172,12 +177,12 @@ class Explainer:
     def _read(self, row: _Row) -> tuple[SymbolRead, ...]:
         found = []
         for symbol in self._inputs:
-            signs, logits = row.signs[symbol.place], row.logits[symbol.place]
+            signs, logits = row.signs[symbol.columns], row.logits[symbol.columns]
             values = [None if sign == 0 else sign > 0 for sign in signs]
             doubt = [math.log1p(math.exp(-abs(x))) for x, s in zip(logits, signs, strict=True) if s]
-            columns = tuple(map(Column, symbol.labels, values, logits))
+            columns = tuple(map(Column, symbol.column_names, values, logits))
             certainty = math.exp(-math.fsum(doubt))
-            found.append(SymbolRead(symbol.name, symbol.value(row.signs), certainty, columns))
+            found.append(SymbolRead(symbol.name, value_of(symbol, row.signs), certainty, columns))
         return tuple(found)
 
     def _overruled(self, row: _Row, inputs: list[int]) -> tuple[Overruled, ...]:
@@ -185,13 +190,13 @@ class Explainer:
         return tuple(
             Overruled(
                 symbol.name,
-                symbol.value(row.signs),
-                symbol.value(inputs),
-                math.fsum(compress(row.weights[symbol.place], turned[symbol.place])),
-                symbol.told(turned),
+                value_of(symbol, row.signs),
+                value_of(symbol, inputs),
+                math.fsum(compress(row.weights[symbol.columns], turned[symbol.columns])),
+                marked_columns(symbol, turned),
             )
             for symbol in self._inputs
-            if any(turned[symbol.place])
+            if any(turned[symbol.columns])
         )
 
     def _blame(
@@ -225,9 +230,8 @@ class Explainer:
         if place < given:
             text = text_of(self._theory.constraints[place])
             return Broken(place, self._theory.constraint_names[place], text)
-        both = (*self._inputs, *self._outputs)
-        symbol = [s for s in both if s.encoding.domain is not None][place - given]
-        values = ", ".join(label.removeprefix(f"{symbol.name}=") for label in symbol.labels)
+        symbol = [s for s in self._theory.symbols if s.domain is not None][place - given]
+        values = ", ".join(map(str, symbol.values))
         return Broken(None, None, f"{symbol.name} is one of {values}")
 
     def _runner_up(self, row: _Row, timeout_s: float) -> tuple[RunnerUp | None, RunnerUpStatus]:

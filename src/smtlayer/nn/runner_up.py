@@ -10,7 +10,7 @@ wanting other outputs. Compiled once, it does for all answers.
 import copy
 import time
 from dataclasses import dataclass, replace
-from typing import Any, final
+from typing import final
 
 import torch
 import z3
@@ -20,9 +20,8 @@ from smtlayer.errors import NotFiniteError, TooLargeError
 from smtlayer.forks import uses_z3
 from smtlayer.solvers import Z3, Sat, Solution, Solver, Status
 from smtlayer.solvers.validation import milliseconds
-from smtlayer.theory import Theory, one_hot
-from smtlayer.theory.encodings import Encoding, OneHotEncoding
-from smtlayer.theory.symbols import unheard_of
+from smtlayer.theory import Theory
+from smtlayer.theory.declarations import fresh_prefix
 
 _TOGETHER = 64  # questions asked at once, between looks at the clock
 
@@ -106,31 +105,22 @@ def _rival(found: Solution, i: int, n_outputs: int) -> Rival:
 
 def _telling(theory: Theory, outputs: Tensor) -> Tensor:
     """The columns of which other outputs must change one: of a one-hot symbol the true one."""
-    told, start = torch.ones_like(outputs, dtype=torch.bool), 0
-    for encoding in theory._outputs:
-        stop = start + len(encoding.columns)
-        if encoding.domain is not None:
-            told[start:stop] = outputs[start:stop] > 0
-        start = stop
-    return told
+    telling = torch.ones_like(outputs, dtype=torch.bool)
+    for symbol in theory.output_symbols:
+        if symbol.kind == "one-hot":
+            telling[symbol.columns] = outputs[symbol.columns] > 0
+    return telling
 
 
 @uses_z3
 def _with_other_outputs(theory: Theory) -> Theory:
     """The theory with a twin of each output column, and that some twin differs."""
     own = copy.deepcopy(theory)
-    stem = unheard_of(own.formulas, "twin")
+    stem = fresh_prefix(own.formulas, "twin")
     twins = [z3.Bool(f"{stem}_{i}", own.inputs[0].ctx) for i in range(own.n_outputs)]
     differ = z3.Or([z3.Xor(twin, column) for twin, column in zip(twins, own.outputs, strict=True)])
     return Theory(
         [*own.constraints, differ],
-        inputs=[_request(encoding) for encoding in own._inputs],
-        outputs=[*(_request(encoding) for encoding in own._outputs), *twins],
+        inputs=own.input_symbols,
+        outputs=[*own.output_symbols, *twins],
     )
-
-
-def _request(encoding: Encoding) -> Any:
-    """What a user would write for this symbol."""
-    if isinstance(encoding, OneHotEncoding):
-        return one_hot(encoding.symbol, encoding.values)
-    return encoding.symbol

@@ -224,17 +224,8 @@ def _broken(blame: Blame) -> list[dict[str, Any]]:
 
 def _symbols(theory: Theory, side: str) -> list[dict[str, Any]]:
     """Symbols with their columns, in the theory's order."""
-    names, widths, values = (
-        (theory.input_names, theory.input_widths, theory.decode_inputs)
-        if side == "input"
-        else (theory.output_names, theory.output_widths, theory.decode)
-    )
-    symbols = values(torch.zeros(len(names)))
-    found, start = [], 0
-    for symbol, width in zip(symbols, widths, strict=True):
-        found.append({"name": symbol, "columns": list(names[start : start + width])})
-        start += width
-    return found
+    symbols = theory.input_symbols if side == "input" else theory.output_symbols
+    return [{"name": symbol.name, "columns": list(symbol.column_names)} for symbol in symbols]
 
 
 def _plain(values: Mapping[str, Any]) -> dict[str, Any]:

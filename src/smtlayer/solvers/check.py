@@ -19,7 +19,7 @@ from smtlayer.solvers.table.listing import OutOfWorkError, ask_counted, restarti
 from smtlayer.solvers.table.models import Models, list_models
 from smtlayer.solvers.validation import check_count, check_limit
 from smtlayer.theory import Theory
-from smtlayer.theory.symbols import free_symbols, unheard_of
+from smtlayer.theory.declarations import declarations_in, fresh_prefix
 from smtlayer.theory.values import text_of
 
 
@@ -205,14 +205,14 @@ def _determines(
     if models.complete:
         return True
     own = copy.deepcopy(theory)
-    sides = [(own._inputs, own.outputs), (own._outputs, own.inputs)]
+    sides = [(own.input_symbols, own.outputs), (own.output_symbols, own.inputs)]
     kept, asked = sides[given == "outputs"]
-    names = {e.name for e in kept}
-    symbols = free_symbols([*own.formulas, *own.inputs, *own.outputs])
+    names = {symbol.name for symbol in kept}
+    symbols = declarations_in([*own.formulas, *own.inputs, *own.outputs])
     others = [d for name, d in symbols.items() if name not in names]
     if any(d.arity() for d in others):
         return None  # a second copy of a function takes more than substitution of constants
-    prefix = unheard_of(own.formulas, "copy")
+    prefix = fresh_prefix(own.formulas, "copy")
     constants = [(d(), z3.FreshConst(d.range(), prefix)) for d in others]
     solver = z3.Solver(ctx=own.inputs[0].ctx)
     solver.add(*own.formulas, *(z3.substitute(f, *constants) for f in own.formulas))
@@ -228,13 +228,13 @@ def _total(theory: Theory, models: Models, max_work: float) -> bool | None:
     if models.complete:
         return len(torch.unique(models.inputs, dim=0)) == _input_values(theory)
     own = copy.deepcopy(theory)
-    kept = {e.name for e in own._inputs}
-    symbols = free_symbols([*own.formulas, *own.outputs])
+    kept = {symbol.name for symbol in own.input_symbols}
+    symbols = declarations_in([*own.formulas, *own.outputs])
     others = [d for name, d in symbols.items() if name not in kept]
     if any(d.arity() for d in others):
         return None  # z3 does not quantify over functions
     solver = z3.Solver(ctx=own.inputs[0].ctx)
-    solver.add(*(e.domain for e in own._inputs if e.domain is not None))
+    solver.add(*(s.domain for s in own.input_symbols if s.domain is not None))
     impossible = z3.Not(z3.And(*own.formulas))
     solver.add(z3.ForAll([d() for d in others], impossible) if others else impossible)
     stuck = _answer(solver, max_work)
@@ -243,7 +243,8 @@ def _total(theory: Theory, models: Models, max_work: float) -> bool | None:
 
 def _input_values(theory: Theory) -> int:
     return math.prod(
-        len(e.columns) if e.domain is not None else 2 ** len(e.columns) for e in theory._inputs
+        symbol.width if symbol.kind == "one-hot" else 2**symbol.width
+        for symbol in theory.input_symbols
     )
 
 

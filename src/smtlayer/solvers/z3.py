@@ -23,7 +23,7 @@ from smtlayer.solvers.search.unsat_core import blamed_columns
 from smtlayer.solvers.validation import check_count, check_limits, check_theory_given, milliseconds
 from smtlayer.solvers.workers.options import Workers, check_workers, picklable_state
 from smtlayer.theory import Theory
-from smtlayer.theory.symbols import unheard_of
+from smtlayer.theory.declarations import fresh_prefix
 
 _CLOCK_S = 0.02  # how early a clock may think a time limit was reached
 _handling: "WeakKeyDictionary[Any, bool]" = WeakKeyDictionary()  # solvers: whether of Ctrl-C
@@ -95,7 +95,7 @@ class Z3Row:
         self._solver = z3.SimpleSolver(ctx=own.inputs[0].ctx)
         self._solver.set("random_seed", int(options.seed))
         self._solver.add(*own.formulas)
-        self._prefix = unheard_of(own.formulas, "column")
+        self._prefix = fresh_prefix(own.formulas, "column")
         self._terms: dict[int, Any] = {}  # by literal
         self._number: dict[int, int] = {}  # by the id of a term
         self.top = 0

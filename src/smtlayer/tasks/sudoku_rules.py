@@ -85,7 +85,7 @@ def encode_hints(theory: Theory, puzzles: Tensor) -> Tensor:
         >>> encode_hints(sudoku_theory(2, "digits"), boards)[0, :12].tolist()
         [-1, -1, -1, 1, 0, 0, 0, 0, 1, -1, -1, -1]
     """
-    names = (e.name for e in theory._inputs)
+    names = (symbol.name for symbol in theory.input_symbols)
     signs = theory.encode(**dict(zip(names, puzzles.clamp(min=1).T, strict=True)))
     columns = theory.n_inputs // puzzles.shape[-1]
     return torch.where((puzzles != 0).repeat_interleave(columns, dim=-1), signs, 0).to(torch.int8)
@@ -100,6 +100,6 @@ def encode_boards(theory: Theory, boards: Tensor) -> Tensor:
         >>> encode_boards(sudoku_theory(2), boards)[0, :9].tolist()
         [1, -1, -1, 0, 0, 0, -1, -1, 1]
     """
-    numbers = dict(zip((e.name for e in theory._outputs), boards.T, strict=True))
-    signs = theory.encode_outputs(**numbers)
+    names = (symbol.name for symbol in theory.output_symbols)
+    signs = theory.encode_outputs(**dict(zip(names, boards.T, strict=True)))
     return torch.where(known_cells(boards), signs, 0).to(torch.int8)

@@ -1,6 +1,7 @@
-"""A formula, its inputs and outputs, and the way between values and signs."""
+"""A formula, its inputs and outputs, and the translation between values and signs."""
 
-from smtlayer.theory.encodings import OneHot as OneHot
-from smtlayer.theory.encodings import one_hot as one_hot
+from smtlayer.theory.arguments import OneHot as OneHot
+from smtlayer.theory.arguments import one_hot as one_hot
 from smtlayer.theory.signs import to_signs as to_signs
+from smtlayer.theory.symbols import Symbol as Symbol
 from smtlayer.theory.theory import Theory as Theory

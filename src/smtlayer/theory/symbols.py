@@ -1,79 +1,261 @@
-"""This file finds the symbols of formulas, and sees that their names can be written down."""
+"""Symbols: how a z3 constant appears as Boolean columns, and its values as signs.
 
-import re
-from collections.abc import Iterable
-from typing import Any
+| symbol | kind | columns | a value is |
+|---|---|---|---|
+| `Bool` | `"bool"` | one | `bool` |
+| `BitVec(w)` | `"bits"` | w, most significant bit first | `int` from 0 to 2**w - 1 |
+| `one_hot(symbol, values)` | `"one-hot"` | one per value | one of the values |
+"""
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, ClassVar, Literal, final
+
+import numpy as np
+import z3
+from numpy.typing import NDArray
 
 from smtlayer.errors import TheoryError
-from smtlayer.theory.terms import Terms, read_terms
+from smtlayer.theory.values import as_array, name_of, python_value, rounded, shown
+
+Signs = NDArray[np.int8]
 
 
-def free_symbols(formulas: Iterable[Any]) -> dict[str, Any]:
-    """Every uninterpreted symbol of the formulas by name, each name with one meaning only."""
-    return symbols_in(read_terms(list(formulas)))
+@dataclass(frozen=True, eq=False, repr=False)
+class Symbol(ABC):
+    """An input or output symbol of a theory, with its columns.
 
+    `theory.input_symbols` and `theory.output_symbols` list them in column order. They can be
+    passed as inputs or outputs to another theory, in place of z3 constants.
 
-def symbols_in(terms: Terms) -> dict[str, Any]:
-    """The same for terms that were read before."""
-    found: dict[str, Any] = {}
-    for name, declaration in terms.declarations.values():
-        add_symbol(found, name, declaration)
-    for i, quantifier in terms.bound:
-        names = {str(quantifier.var_name(k)) for k in range(quantifier.num_vars())}
-        _check_bound(names, {terms.names.get(j) for j in terms.inside([i])})
-    return found
-
-
-def unheard_of(formulas: Iterable[Any], stem: str) -> str:
-    """The beginning of a name that no symbol contains, for fresh constants.
-
-    z3 calls fresh constants `stem!0`, `stem!1`, ... and does not look whether a symbol has that
-    name: the two would be one.
+    Examples:
+        >>> from smtlayer import Theory, one_hot
+        >>> a, b, colour = z3.BitVec("a", 2), z3.Bool("b"), z3.String("colour")
+        >>> theory = Theory(
+        ...     b == (a > 1), inputs=[a, b], outputs=[one_hot(colour, ["red", "green"])]
+        ... )
+        >>> for symbol in (*theory.input_symbols, *theory.output_symbols):
+        ...     print(symbol.name, symbol.kind, symbol.columns, symbol.column_names)
+        a bits slice(0, 2, None) ('a[1]', 'a[0]')
+        b bool slice(2, 3, None) ('b',)
+        colour one-hot slice(0, 2, None) ('colour=red', 'colour=green')
+        >>> colour = theory.output_symbols[0]
+        >>> colour.values, colour.domain
+        (('red', 'green'), Or(colour == "red", colour == "green"))
+        >>> colour.encode(["green", "red"])
+        array([[-1,  1],
+               [ 1, -1]], dtype=int8)
+        >>> colour.decode([-1, 1])
+        'green'
     """
-    names = free_symbols(formulas)
-    while any(stem in name for name in names):
-        stem += "_"
-    return stem
+
+    kind: ClassVar[Literal["bool", "bits", "one-hot"]]
+    """How values become columns."""
+    term: Any
+    """The z3 constant."""
+    name: str
+    """Name of the constant."""
+    start: int
+    """Position of its first column."""
+    column_names: tuple[str, ...]
+    """One name per column."""
+    column_terms: tuple[Any, ...]
+    """One Boolean z3 term per column."""
+    values: Sequence[Any]
+    """The Python values it can have; members of an enumeration by name."""
+    domain: Any | None = None
+    """The formula it adds to the theory: the values of a one-hot symbol, else `None`."""
+    _value_of: dict[tuple[int, ...], Any] = field(default_factory=dict, init=False)
+
+    @property
+    def width(self) -> int:
+        """Number of columns."""
+        return len(self.column_names)
+
+    @property
+    def columns(self) -> slice:
+        """Position of its columns among the theory's inputs or outputs."""
+        return slice(self.start, self.start + self.width)
+
+    def encode(self, values: Any) -> Signs:
+        """Values of shape (...) to signs of shape (..., width)."""
+        return self._encode(as_array(self.name, values))
+
+    def decode(self, signs: Any) -> Any:
+        """Signs of shape (..., width) to values of shape (...), `None` where they stand for none.
+
+        One row gives a Python value, more rows a numpy array.
+        """
+        signs = np.asarray(signs)
+        if signs.shape[-1:] != (self.width,):
+            raise ValueError(
+                f"Symbol {self.name!r} expects signs of shape (..., {self.width}), one per column. "
+                f"Got {signs.shape}."
+            )
+        known = self._has_value(signs)
+        values = self._decode(signs)
+        if not known.all():
+            values = values.astype(object)
+            values[~known] = None
+        return values[()].item() if values.ndim == 0 and values.dtype != object else values[()]
+
+    def value(self, signs: Sequence[int]) -> Any:
+        """The value of one row of signs, as `decode` gives it; each row is decoded only once."""
+        key = tuple(signs)
+        if key not in self._value_of:
+            self._value_of[key] = self.decode(key)
+        return self._value_of[key]
+
+    @abstractmethod
+    def _encode(self, values: NDArray[Any]) -> Signs: ...
+
+    @abstractmethod
+    def _decode(self, signs: Signs) -> NDArray[Any]: ...
+
+    def _has_value(self, signs: Signs) -> NDArray[np.bool_]:
+        return np.asarray((signs != 0).all(-1))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.name!r}, columns={self.columns})"
 
 
-def _check_bound(names: set[str], beside: set[str | None]) -> None:
-    """z3 writes a bound variable by its name, even where a symbol of that name stands beside it."""
-    for name in names:
-        _check_name(name)
-    captured = names & beside
-    if captured:
-        raise TheoryError(
-            f"Theory: a quantifier binds the name {min(captured)!r} around the symbol of that "
-            f"name, and SMT-LIB 2 text would confuse the two. Rename the bound variable."
-        )
+@final
+class BoolSymbol(Symbol):
+    """A Boolean symbol: one column."""
+
+    kind = "bool"
+
+    @classmethod
+    def of(cls, term: Any, start: int) -> "BoolSymbol":
+        """The symbol for a Boolean constant."""
+        name = name_of(term)
+        return cls(term, name, start, (name,), (term,), (False, True))
+
+    def _encode(self, values: NDArray[Any]) -> Signs:
+        fits = np.asarray(np.isin(values, (0, 1)))
+        if not fits.all():
+            raise TheoryError(
+                f"Theory.encode: symbol {self.name!r} is a Bool and takes True or False. "
+                f"Got {_first(values, ~fits)}."
+            )
+        return np.where(values.astype(bool), 1, -1).astype(np.int8)[..., None]
+
+    def _decode(self, signs: Signs) -> NDArray[Any]:
+        return np.asarray(signs[..., 0] > 0)
 
 
-def _check_name(name: str) -> None:
-    if name == "<null>" or "|" in name or "\\" in name:  # the first is z3's word for no name
-        raise TheoryError(
-            f"Theory: the name {name!r} cannot be written in SMT-LIB 2. "
-            f"Choose one that is not empty and has no '|' and no '\\'."
-        )
-    # z3 writes `(let ((a!1 ...)) ...)` for what occurs twice, and does not look whether a symbol
-    # has that name: the text would mean something else.
-    if re.fullmatch(r"a!\d+", name):
-        raise TheoryError(
-            f"Theory: the name {name!r} is one that z3 uses itself when it writes SMT-LIB 2. "
-            f"Choose another."
-        )
+@final
+class BitsSymbol(Symbol):
+    """A bit-vector symbol: one column per bit, most significant first."""
+
+    kind = "bits"
+
+    @classmethod
+    def of(cls, term: Any, start: int) -> "BitsSymbol":
+        """The symbol for a bit-vector constant."""
+        name, width = name_of(term), int(term.size())
+        places = range(width - 1, -1, -1)
+        names = tuple(f"{name}[{i}]" for i in places)
+        columns = tuple(z3.Extract(i, i, term) == 1 for i in places)
+        return cls(term, name, start, names, columns, range(2**width))
+
+    def _encode(self, values: NDArray[Any]) -> Signs:
+        shifts = self._shifts()
+        whole = values.astype(shifts.dtype) if values.dtype.kind in "biu" else _whole(values)
+        fits = np.asarray((whole >= 0) & (whole < 2**self.width))
+        if not fits.all():
+            raise TheoryError(
+                f"Theory.encode: symbol {self.name!r} has {self.width} bits and takes "
+                f"whole numbers from 0 to {2**self.width - 1}. Got {_first(values, ~fits)}."
+            )
+        bits = (whole[..., None] >> shifts) & 1
+        return np.where(bits.astype(bool), 1, -1).astype(np.int8)
+
+    def _shifts(self) -> NDArray[Any]:
+        dtype = np.int64 if self.width < 63 else object
+        return np.array(range(self.width - 1, -1, -1), dtype=dtype)
+
+    def _decode(self, signs: Signs) -> NDArray[Any]:
+        shifts = self._shifts()
+        return np.asarray(((signs > 0).astype(shifts.dtype) << shifts).sum(-1))
 
 
-def add_symbol(known: dict[str, Any], name: str, declaration: Any) -> None:
-    """Notes a declaration down by its name, which must be usable and mean nothing else."""
-    _check_name(name)
-    if not known.setdefault(name, declaration).eq(declaration):
-        raise TheoryError(
-            f"Theory: the name {name!r} stands for two different symbols, "
-            f"{_signature(declaration)} and {_signature(known[name])}. Rename one of them."
-        )
+@final
+class OneHotSymbol(Symbol):
+    """A symbol with finitely many values: one column per value, exactly one of them true."""
+
+    kind = "one-hot"
+
+    @classmethod
+    def of(cls, term: Any, start: int, value_terms: Sequence[Any]) -> "OneHotSymbol":
+        """The symbol for a constant that has one of these z3 values."""
+        name = name_of(term)
+        values = tuple(python_value(value) for value in value_terms)
+        columns = tuple(term == value for value in value_terms)
+        names = tuple(f"{name}={value}" for value in values)
+        return cls(term, name, start, names, columns, values, z3.Or(*columns))
+
+    @cached_property
+    def _sort_kind(self) -> int:
+        return int(self.term.sort().kind())
+
+    def _encode(self, values: NDArray[Any]) -> Signs:
+        different, which = _different(values)
+        position = {value: i for i, value in enumerate(self.values)}
+        keys = [self._key(value) for value in different]
+        found = [position.get(key, -1) if isinstance(key, Hashable) else -1 for key in keys]
+        index = np.array(found, dtype=np.intp)[which]
+        if (index < 0).any():
+            raise TheoryError(
+                f"Theory.encode: symbol {self.name!r} takes one of {self.values}. "
+                f"Got {shown(different[which[int((index < 0).argmax())]])}."
+            )
+        hot = np.eye(self.width, dtype=np.int8)[index] * np.int8(2) - np.int8(1)
+        return np.asarray(hot.reshape(*values.shape, self.width))
+
+    def _key(self, value: Any) -> Any:
+        if isinstance(value, float) and self._sort_kind == z3.Z3_REAL_SORT and math.isfinite(value):
+            return Fraction(str(value))  # 0.1 is a tenth, as z3 reads it
+        if isinstance(value, int | float) and self._sort_kind == z3.Z3_FLOATING_POINT_SORT:
+            return rounded(value, self.term)
+        return value
+
+    def _decode(self, signs: Signs) -> NDArray[Any]:
+        small = all(type(v) is int and abs(v) < 2**63 for v in self.values)
+        table = np.empty(self.width, dtype=np.int64 if small else object)
+        table[:] = self.values
+        return np.asarray(table[(signs > 0).argmax(-1)])
+
+    def _has_value(self, signs: Signs) -> NDArray[np.bool_]:
+        return np.asarray((signs != 0).all(-1) & ((signs > 0).sum(-1) == 1))
 
 
-def _signature(declaration: Any) -> str:
-    sorts = [str(declaration.domain(i)) for i in range(declaration.arity())]
-    kind = f"a function of {', '.join(sorts)} with values" if sorts else "a constant"
-    return f"{kind} of sort {declaration.range()}"
+def _different(values: NDArray[Any]) -> tuple[list[Any], NDArray[np.intp]]:
+    """Different values, each once where they can be sorted, and which of them stands where."""
+    flat = values.ravel()
+    if flat.dtype.kind not in "biufU":
+        return flat.tolist(), np.arange(flat.size)
+    different, which = np.unique(flat, return_inverse=True)
+    return different.tolist(), which.ravel()
+
+
+def _whole(values: NDArray[Any]) -> NDArray[Any]:
+    """Whole numbers of any type as Python integers; -1 for what is none."""
+
+    def read(value: Any) -> int:
+        try:
+            return int(value) if value == int(value) else -1
+        except (TypeError, ValueError, OverflowError):
+            return -1
+
+    whole = np.empty(values.size, dtype=object)
+    whole[:] = [read(value) for value in values.ravel().tolist()]
+    return whole.reshape(values.shape)
+
+
+def _first(values: NDArray[Any], where: NDArray[np.bool_]) -> str:
+    return shown(values[where].tolist()[0])

@@ -1,4 +1,4 @@
-"""This file holds Theory: a formula, and which of its symbols are inputs and outputs."""
+"""`Theory`: a formula, and which of its symbols are inputs and outputs."""
 
 import hashlib
 from collections import Counter
@@ -14,11 +14,19 @@ from smtlayer.errors import TheoryError
 from smtlayer.forks import uses_z3
 from smtlayer.interrupts import interruptible
 from smtlayer.theory import smtlib
-from smtlayer.theory.encodings import Encoding, OneHot, encoding_of, one_hot
-from smtlayer.theory.given import check_contexts, formulas_of, names_of, symbols_of
-from smtlayer.theory.symbols import add_symbol, free_symbols, symbols_in
+from smtlayer.theory.arguments import (
+    OneHot,
+    check_contexts,
+    formulas_of,
+    listed_symbols,
+    names_of,
+    one_hot,
+    symbols_of,
+)
+from smtlayer.theory.declarations import add_declaration, declarations_in, declarations_of
+from smtlayer.theory.signs import decode_rows, encode_rows
+from smtlayer.theory.symbols import OneHotSymbol, Symbol
 from smtlayer.theory.terms import Terms, is_shared, read_terms
-from smtlayer.theory.translate import decode_rows, encode_rows
 from smtlayer.theory.values import asking, sides
 
 if TYPE_CHECKING:
@@ -58,42 +66,42 @@ class Theory:
         {'total': 7}
         >>> Theory({"small": z3.ULE(a, 9), "same": a == b}, [a], [b]).constraint_names
         ('small', 'same')
+        >>> [(symbol.name, symbol.kind, symbol.columns) for symbol in theory.input_symbols]
+        [('a', 'bits', slice(0, 4, None)), ('b', 'bits', slice(4, 8, None))]
     """
 
     @interruptible
     @uses_z3
     def __init__(self, constraints: Any, inputs: Sequence[Any], outputs: Sequence[Any]) -> None:
-        encodings = (
-            [encoding_of(request, "input") for request in symbols_of(inputs, "inputs")],
-            [encoding_of(request, "output") for request in symbols_of(outputs, "outputs")],
-        )
-        formulas = formulas_of(constraints, encodings[0][0].symbol.ctx)
-        check_contexts([*formulas, *(e.symbol for side in encodings for e in side)])
-        self._build(formulas, *encodings, names=names_of(constraints))
+        symbols = symbols_of(inputs, "inputs"), symbols_of(outputs, "outputs")
+        formulas = formulas_of(constraints, symbols[0][0].term.ctx)
+        check_contexts([*formulas, *(symbol.term for side in symbols for symbol in side)])
+        self._build(formulas, *symbols, names=names_of(constraints))
         self._check_text(_check_symbols(self))
 
     def _build(
         self,
         constraints: Sequence[Any],
-        inputs: Sequence[Encoding],
-        outputs: Sequence[Encoding],
+        inputs: tuple[Symbol, ...],
+        outputs: tuple[Symbol, ...],
         archive: str | None = None,
         names: Sequence[str | None] | None = None,
     ) -> None:
         self.constraints: tuple[Any, ...] = tuple(constraints)
         self.constraint_names: tuple[str | None, ...] = tuple(names or [None] * len(constraints))
-        self._inputs, self._outputs = tuple(inputs), tuple(outputs)
-        self.inputs: tuple[Any, ...] = tuple(c for e in self._inputs for c in e.columns)
-        self.outputs: tuple[Any, ...] = tuple(c for e in self._outputs for c in e.columns)
-        self.input_names: tuple[str, ...] = tuple(label for e in self._inputs for label in e.labels)
-        self.output_names: tuple[str, ...] = tuple(
-            label for e in self._outputs for label in e.labels
-        )
-        anchors = [a for e in (*self._inputs, *self._outputs) for a in e.anchors]
+        self.input_symbols: tuple[Symbol, ...] = inputs
+        """The input symbols in column order, see `Symbol`."""
+        self.output_symbols: tuple[Symbol, ...] = outputs
+        """The output symbols in column order."""
+        self.inputs: tuple[Any, ...] = tuple(c for s in inputs for c in s.column_terms)
+        self.outputs: tuple[Any, ...] = tuple(c for s in outputs for c in s.column_terms)
+        self.input_names: tuple[str, ...] = tuple(n for s in inputs for n in s.column_names)
+        self.output_names: tuple[str, ...] = tuple(n for s in outputs for n in s.column_names)
+        anchors = [term for symbol in self.symbols for term in _anchors(symbol)]
         self._archive = archive or smtlib.pack(
             [*self.constraints, *anchors], shared=is_shared(self.terms)
         )
-        self._shape = (_kinds(self._inputs), _kinds(self._outputs))
+        self._shape = (_sizes(inputs), _sizes(outputs))
         self.digest: str = hashlib.sha256(f"{self._archive}\n; {self._shape}".encode()).hexdigest()
 
     def _check_text(self, symbols: AbstractSet[str]) -> None:
@@ -103,7 +111,7 @@ class Theory:
             "theories are copied. {} Rename the symbol, or write that part differently."
         )
         try:
-            copied = free_symbols(smtlib.unpack(self._archive))
+            copied = declarations_in(smtlib.unpack(self._archive))
         except TheoryError as error:
             raise TheoryError(refusal.format(error)) from error
         lost = symbols - copied.keys()
@@ -136,7 +144,7 @@ class Theory:
             >>> theory.n_inputs, theory.n_outputs
             (2, 1)
         """
-        inputs, outputs = symbols_of(inputs, "inputs"), symbols_of(outputs, "outputs")
+        inputs, outputs = listed_symbols(inputs, "inputs"), listed_symbols(outputs, "outputs")
         names = [r.symbol if isinstance(r, OneHot) else r for r in (*inputs, *outputs)]
         for name in names:
             if not isinstance(name, str):
@@ -167,12 +175,12 @@ class Theory:
         `constraint NAME`, and `from_smtlib` knows it.
         """
         head = "".join(
-            f"; {role}: {', '.join(' '.join(e.name.split()) for e in encodings)}\n"
-            for role, encodings in (("inputs", self._inputs), ("outputs", self._outputs))
+            f"; {role}: {', '.join(' '.join(symbol.name.split()) for symbol in symbols)}\n"
+            for role, symbols in (("inputs", self.input_symbols), ("outputs", self.output_symbols))
         )
         written = set(self.terms.names.values())
-        spare = {e.name: e for e in (*self._inputs, *self._outputs) if e.name not in written}
-        head += "".join(f"{e.symbol.decl().sexpr()}\n" for e in spare.values())
+        spare = {s.name: s.term for s in self.symbols if s.name not in written}
+        head += "".join(f"{term.decl().sexpr()}\n" for term in spare.values())
         return head + smtlib.with_names(smtlib.write(self.formulas), self.constraint_names)
 
     @cached_property
@@ -193,14 +201,18 @@ class Theory:
         """
         given = self.terms.inside(self.terms.roots[: len(self.constraints)])
         occurring = {self.terms.names.get(i) for i in given}
-        names = dict.fromkeys(e.name for e in (*self._inputs, *self._outputs))
+        names = dict.fromkeys(symbol.name for symbol in self.symbols)
         return tuple(name for name in names if name not in occurring)
+
+    @property
+    def symbols(self) -> tuple[Symbol, ...]:
+        """The input symbols, then the output symbols."""
+        return self.input_symbols + self.output_symbols
 
     @property
     def formulas(self) -> tuple[Any, ...]:
         """The given constraints, then what the one-hot symbols add to them."""
-        domains = [e.domain for e in (*self._inputs, *self._outputs)]
-        return self.constraints + tuple(d for d in domains if d is not None)
+        return self.constraints + tuple(s.domain for s in self.symbols if s.domain is not None)
 
     @property
     def n_inputs(self) -> int:
@@ -215,12 +227,12 @@ class Theory:
     @property
     def input_widths(self) -> tuple[int, ...]:
         """Number of columns of each input symbol."""
-        return tuple(len(e.columns) for e in self._inputs)
+        return tuple(symbol.width for symbol in self.input_symbols)
 
     @property
     def output_widths(self) -> tuple[int, ...]:
         """Number of columns of each output symbol."""
-        return tuple(len(e.columns) for e in self._outputs)
+        return tuple(symbol.width for symbol in self.output_symbols)
 
     def encode(self, /, **values: Any) -> Tensor:
         """Input signs for the given values by symbol name; inputs not named are 0, free.
@@ -231,11 +243,11 @@ class Theory:
         Returns:
             Signs of shape `(..., n_inputs)`, int8.
         """
-        return encode_rows(self._inputs, values, "inputs")
+        return encode_rows(self.input_symbols, values, "inputs")
 
     def encode_outputs(self, /, **values: Any) -> Tensor:
         """Output signs for the given values by symbol name; outputs not named are 0, free."""
-        return encode_rows(self._outputs, values, "outputs")
+        return encode_rows(self.output_symbols, values, "outputs")
 
     def decode(self, outputs: Tensor) -> dict[str, Any]:
         """Values by symbol name for output signs of shape `(..., n_outputs)`.
@@ -243,14 +255,14 @@ class Theory:
         One row gives Python values; more rows give numpy arrays. A row without a model decodes to
         `None`; arrays that hold a `None` have dtype `object`. Of a bool tensor, false counts as -1.
         """
-        return decode_rows(self._outputs, outputs, "outputs")
+        return decode_rows(self.output_symbols, outputs, "outputs")
 
     def decode_inputs(self, inputs: Tensor) -> dict[str, Any]:
         """Values by symbol name for input signs (or logits) of shape `(..., n_inputs)`.
 
         `None` where a symbol is not wholly known, or a one-hot symbol has no value or several.
         """
-        return decode_rows(self._inputs, inputs, "inputs")
+        return decode_rows(self.input_symbols, inputs, "inputs")
 
     def check(
         self, *, timeout_s: float = 10.0, max_models: int = 20_000, max_work: float = 5_000_000
@@ -270,9 +282,8 @@ class Theory:
 
     def __repr__(self) -> str:
         count = len(self.constraints)
-        inputs, outputs = (
-            ", ".join(e.name for e in encodings) for encodings in (self._inputs, self._outputs)
-        )
+        inputs = ", ".join(symbol.name for symbol in self.input_symbols)
+        outputs = ", ".join(symbol.name for symbol in self.output_symbols)
         plural = "" if count == 1 else "s"
         return f"Theory({count} constraint{plural}, inputs=[{inputs}], outputs=[{outputs}])"
 
@@ -295,36 +306,46 @@ def _restore(
 ) -> Theory:
     """A theory from its text, in a z3 context of its own."""
     formulas = smtlib.unpack(archive)
-    kinds = [*shape[0], *shape[1]]
-    start = len(formulas) - sum(max(kind, 1) for kind in kinds)
+    sizes = [*shape[0], *shape[1]]
+    start = len(formulas) - sum(max(size, 1) for size in sizes)
     constraints, anchors = formulas[:start], iter(formulas[start:])
-    encodings = []
-    for kind in kinds:
-        group = [next(anchors) for _ in range(max(kind, 1))]
+    requests = []
+    for size in sizes:
+        group = [next(anchors) for _ in range(max(size, 1))]
         symbol = sides(group[0])[0]
-        request = one_hot(symbol, [sides(term)[1] for term in group]) if kind else symbol
-        encodings.append(encoding_of(request, "symbol"))
+        requests.append(one_hot(symbol, [sides(term)[1] for term in group]) if size else symbol)
     theory = Theory.__new__(Theory)
     split = len(shape[0])
-    theory._build(constraints, encodings[:split], encodings[split:], archive, names)
+    inputs, outputs = (
+        symbols_of(requests[:split], "inputs"),
+        symbols_of(requests[split:], "outputs"),
+    )
+    theory._build(constraints, inputs, outputs, archive, names)
     return theory
 
 
-def _kinds(encodings: Iterable[Encoding]) -> tuple[int, ...]:
-    """0 for a symbol with columns of its own, else the number of one-hot values."""
-    return tuple(len(e.anchors) if e.domain is not None else 0 for e in encodings)
+def _anchors(symbol: Symbol) -> tuple[Any, ...]:
+    """Equations that let `_restore` rebuild the symbol from SMT-LIB text."""
+    if isinstance(symbol, OneHotSymbol):
+        return symbol.column_terms
+    return (symbol.term == symbol.term,)
+
+
+def _sizes(symbols: Iterable[Symbol]) -> tuple[int, ...]:
+    """The number of values of each one-hot symbol, 0 for other symbols."""
+    return tuple(symbol.width if symbol.kind == "one-hot" else 0 for symbol in symbols)
 
 
 def _check_symbols(theory: Theory) -> set[str]:
-    """The names of all symbols, once no two of them can be mixed up."""
-    for role, encodings in (("inputs", theory._inputs), ("outputs", theory._outputs)):
-        for name, count in Counter(e.name for e in encodings).items():
+    """The names of all symbols; raises where one name means two things."""
+    for role, symbols in (("inputs", theory.input_symbols), ("outputs", theory.output_symbols)):
+        for name, count in Counter(symbol.name for symbol in symbols).items():
             if count > 1:
                 raise TheoryError(
                     f"Theory has {name!r} among its {role} more than once. Give each position its "
                     f"own symbol, and equate them with a constraint if they must agree."
                 )
-    known = symbols_in(theory.terms)
-    for encoding in (*theory._inputs, *theory._outputs):
-        add_symbol(known, encoding.name, encoding.symbol.decl())
+    known = declarations_of(theory.terms)
+    for symbol in theory.symbols:
+        add_declaration(known, symbol.name, symbol.term.decl())
     return set(known)

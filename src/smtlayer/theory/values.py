@@ -140,3 +140,33 @@ def python_value(term: Any) -> Any:
         return re.sub(r"\\u\{([0-9a-f]+)\}", lambda m: chr(int(m[1], 16)), term.as_string())
     text = str(term)
     return term.sexpr() if "..." in text else text  # z3 leaves out what is deep inside
+
+
+def as_array(name: str, value: Any) -> Any:
+    """Values of a symbol, in any form that Python has for them, as an array."""
+    value = python_value(value) if z3.is_expr(value) else value
+    try:
+        if isinstance(value, Tensor):
+            host = value.detach().cpu()
+            return np.asarray(host.double() if host.is_floating_point() else host)
+        array = np.asarray(value)
+        return array if isinstance(value, np.ndarray) else _as_given(array, value)
+    except (ValueError, TypeError, RuntimeError, NotImplementedError) as error:
+        raise TheoryError(
+            f"Theory.encode expects one value for {name!r}, or an array of them with rows of the "
+            f"same length. Got {value!r}."
+        ) from error
+
+
+def _as_given(array: Any, value: Any) -> Any:
+    """Undoes what numpy does to mixed lists: large integers become floats, and numbers texts."""
+    if array.dtype.kind not in "fUO":
+        return array
+    exact = np.array(value, dtype=object)
+    members = exact.ravel().tolist()
+    if array.dtype.kind == "O":
+        exact = np.empty(len(members), dtype=object)
+        exact[:] = [python_value(member) if z3.is_expr(member) else member for member in members]
+        return exact.reshape(array.shape)
+    same = str if array.dtype.kind == "U" else float | np.floating | Tensor
+    return array if all(isinstance(member, same) for member in members) else exact

@@ -25,7 +25,7 @@ from smtlayer.solvers.clauses.bounds import (
     term_intervals,
 )
 from smtlayer.solvers.clauses.budget import Budget
-from smtlayer.theory.symbols import unheard_of
+from smtlayer.theory.declarations import fresh_prefix
 from smtlayer.theory.values import text_of
 
 _MAX_BITS = 64
@@ -77,7 +77,7 @@ def _translate(nodes: list[Node], roots: list[int], box: dict[int, Interval]) ->
     ranges = term_intervals(nodes, box)
     width = {i: _width(nodes[i].term, interval) for i, interval in box.items()}
     _share_width(nodes, width)
-    mark = unheard_of([nodes[root].term for root in roots], "!bits")
+    mark = fresh_prefix([nodes[root].term for root in roots], "!bits")
     limits: list[Any] = []
     done: list[Any] = []
     for i, node in enumerate(nodes):

@@ -26,8 +26,7 @@ from smtlayer.solvers.clauses.equivalence import merge
 from smtlayer.solvers.clauses.integers import bounded_integers
 from smtlayer.solvers.clauses.tseitin import logical_clauses
 from smtlayer.theory import Theory
-from smtlayer.theory.encodings import BoolEncoding
-from smtlayer.theory.symbols import unheard_of
+from smtlayer.theory.declarations import fresh_prefix
 from smtlayer.theory.terms import Terms, read_terms
 from smtlayer.theory.values import text_of
 
@@ -103,8 +102,11 @@ def _translate(theory: Theory, values: bool, budget: Budget) -> Cnf:
     logical = [root for root in terms.roots if terms.logical[root]]
     numbers, variable, top = logical_clauses(terms, logical)
     budget.clauses(int((numbers == 0).sum()))
-    encodings = (*theory._inputs, *theory._outputs)
-    columns = [e.name if isinstance(e, BoolEncoding) else None for e in encodings for _ in e.labels]
+    columns = [
+        symbol.name if symbol.kind == "bool" else None
+        for symbol in theory.symbols
+        for _ in range(symbol.width)
+    ]
     for name in columns:
         if name is not None and name not in variable:  # what no clause mentions is free
             variable[name] = top = top + 1
@@ -143,9 +145,8 @@ class _Blasted:
     ) -> None:  # fmt: skip
         own = copy.deepcopy(theory)
         context, formulas = own.inputs[0].ctx, own.formulas
-        prefix = unheard_of(formulas, "column")  # so that ours are found by name safely
-        encodings = (*own._inputs, *own._outputs)
-        asked = [c for e in encodings if not isinstance(e, BoolEncoding) for c in e.columns]
+        prefix = fresh_prefix(formulas, "column")  # so that ours are found by name safely
+        asked = [c for s in own.symbols if s.kind != "bool" for c in s.column_terms]
         asked += [z3.Bool(name, context) for name in symbols]
         literals = [z3.FreshBool(prefix, ctx=context) for _ in asked]
         equations = [x == c for x, c in zip(literals, asked, strict=True)]

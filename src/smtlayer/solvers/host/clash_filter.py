@@ -14,7 +14,6 @@ from smtlayer.solvers.host.front import InFront, fill_rows
 from smtlayer.solvers.results import Core, Solution, Status
 from smtlayer.solvers.validation import check_question
 from smtlayer.theory import Theory
-from smtlayer.theory.encodings import OneHotEncoding
 
 _MOST = 100_000  # pairs; where there are more, looking at them takes longer than asking
 _EFFORT = 3_000_000  # literals that may follow from single inputs, in all: a fraction of a second
@@ -40,12 +39,8 @@ class Clashes:
 
 def clashes(cnf: Cnf, theory: Theory) -> Clashes:
     """Pairs that unit propagation finds, and the columns of each one-hot symbol as a group."""
-    groups, first = [], 0
-    for encoding in theory._inputs:
-        width = len(encoding.columns)
-        if isinstance(encoding, OneHotEncoding):
-            groups.append(np.arange(first, first + width))
-        first += width
+    one_hot = [symbol for symbol in theory.input_symbols if symbol.kind == "one-hot"]
+    groups = [np.arange(symbol.columns.start, symbol.columns.stop) for symbol in one_hot]
     sizes = np.array([len(group) for group in groups], dtype=np.intp)
     columns = np.concatenate([*groups, np.zeros(0, dtype=np.intp)])
     return Clashes(_pairs(cnf, theory.n_inputs), columns, np.cumsum(sizes) - sizes)

@@ -23,7 +23,7 @@ from smtlayer.solvers.search.oracle import Oracle, signed
 from smtlayer.solvers.validation import milliseconds
 from smtlayer.solvers.z3 import Z3, Z3Row
 from smtlayer.theory import Theory
-from smtlayer.theory.symbols import unheard_of
+from smtlayer.theory.declarations import fresh_prefix
 
 _PATIENCE = 2  # a question may take so many times its share of the time that is left
 _LEAST_S = 0.2
@@ -136,10 +136,10 @@ def _marked(theory: Theory) -> Theory:
     """The theory with a mark for each constraint as inputs, and its columns as outputs."""
     own = copy.deepcopy(theory)  # in a context of its own, so that threads cannot meet in it
     formulas, context = own.formulas, own.inputs[0].ctx
-    stem = unheard_of(formulas, "mark")
+    stem = fresh_prefix(formulas, "mark")
     marks = [z3.Bool(f"{stem}_{i}", context) for i in range(len(formulas))]
     columns = (*own.inputs, *own.outputs)
-    stem = unheard_of(formulas, "fact")
+    stem = fresh_prefix(formulas, "fact")
     facts = [z3.Bool(f"{stem}_{i}", context) for i in range(len(columns))]
     rules = [z3.Implies(mark, formula) for mark, formula in zip(marks, formulas, strict=True)]
     rules += [fact == column for fact, column in zip(facts, columns, strict=True)]

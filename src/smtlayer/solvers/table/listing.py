@@ -15,7 +15,7 @@ from smtlayer.interrupts import raise_pressed, stoppable
 from smtlayer.solvers.clauses.cnf import Cnf
 from smtlayer.solvers.z3 import leave_ctrl_c_to_python
 from smtlayer.theory import Theory
-from smtlayer.theory.symbols import unheard_of
+from smtlayer.theory.declarations import fresh_prefix
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
@@ -150,7 +150,7 @@ class TermLister:
         own = copy.deepcopy(theory)  # z3 counts work by context
         columns = (*own.inputs, *own.outputs)
         context = own.inputs[0].ctx
-        prefix = unheard_of(own.formulas, "column")
+        prefix = fresh_prefix(own.formulas, "column")
         self.max_work = max_work
         self.literals = range(1, len(columns) + 1)
         self._forbidden = 0

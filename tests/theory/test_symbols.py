@@ -332,7 +332,7 @@ def test_one_value_written_in_two_ways_is_refused():
     zeros = z3.K(z3.IntSort(), 0)
     one, same = z3.Store(z3.Store(zeros, 0, 2), 3, 5), z3.Store(z3.Store(zeros, 3, 5), 0, 2)
     table = z3.Array("table", z3.IntSort(), z3.IntSort())
-    with pytest.raises(TheoryError, match="of symbol 'table' may be one and the same"):
+    with pytest.raises(TheoryError, match="of symbol 'table' may be equal"):
         over(one_hot(table, [one, same]))
     assert over(one_hot(table, [one, zeros])).n_inputs == 2
 
@@ -375,3 +375,41 @@ def test_encoding_and_decoding_ask_z3_nothing(monkeypatch):
 
 def _refuse(*_):
     raise AssertionError("z3 was asked")
+
+
+def test_symbols_tell_where_their_columns_are_and_what_they_stand_for():
+    p, v, x = z3.Bool("p"), z3.BitVec("v", 3), z3.Int("x")
+    theory = over(v, one_hot(x, [4, 7]), p)
+    symbols = theory.input_symbols
+    assert [s.name for s in symbols] == ["v", "x", "p"]
+    assert [s.kind for s in symbols] == ["bits", "one-hot", "bool"]
+    assert [s.columns for s in symbols] == [slice(0, 3), slice(3, 5), slice(5, 6)]
+    assert [list(s.values) for s in symbols] == [[*range(8)], [4, 7], [False, True]]
+    assert [s.domain is None for s in symbols] == [True, False, True]
+    for symbol in symbols:
+        assert symbol.column_names == theory.input_names[symbol.columns]
+        assert symbol.column_terms == theory.inputs[symbol.columns]
+        signs = theory.encode(**{symbol.name: symbol.values})[:, symbol.columns]
+        assert np.array_equal(symbol.encode(symbol.values), signs)
+        assert symbol.decode(signs).tolist() == list(symbol.values)
+        assert [symbol.value(row) for row in signs.tolist()] == list(symbol.values)
+        assert symbol.value([0] * symbol.width) is None
+    assert theory.symbols == theory.input_symbols + theory.output_symbols
+    assert repr(symbols[1]) == "OneHotSymbol('x', columns=slice(3, 5, None))"
+
+
+def test_symbols_of_a_theory_are_inputs_and_outputs_of_another():
+    p, v, x = z3.Bool("p"), z3.BitVec("v", 3), z3.Int("x")
+    first = over(v, one_hot(x, [4, 7]), p)
+    again = Theory(first.constraints, first.input_symbols[1:], first.output_symbols)
+    assert again == Theory(first.constraints, [one_hot(x, [4, 7]), p], [v, one_hot(x, [4, 7]), p])
+    assert [s.columns for s in again.input_symbols] == [slice(0, 2), slice(2, 3)]
+    with pytest.raises(TypeError, match="must be a sequence, such as"):
+        Theory(first.constraints, first.input_symbols[0], [v])
+
+
+@pytest.mark.parametrize("signs", [[1, 1], [[1], [1]], 1])
+def test_a_symbol_decodes_signs_for_all_of_its_columns(signs):
+    symbol = over(z3.BitVec("v", 3)).input_symbols[0]
+    with pytest.raises(ValueError, match=r"Symbol 'v' expects signs of shape \(\.\.\., 3\)"):
+        symbol.decode(signs)

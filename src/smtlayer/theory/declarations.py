@@ -1,0 +1,79 @@
+"""Declarations of the symbols that occur in formulas, and checks of their names."""
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from smtlayer.errors import TheoryError
+from smtlayer.theory.terms import Terms, read_terms
+
+
+def declarations_in(formulas: Iterable[Any]) -> dict[str, Any]:
+    """The declarations of all uninterpreted symbols in formulas, by name."""
+    return declarations_of(read_terms(list(formulas)))
+
+
+def declarations_of(terms: Terms) -> dict[str, Any]:
+    """The declarations of all uninterpreted symbols among terms, by name."""
+    found: dict[str, Any] = {}
+    for name, declaration in terms.declarations.values():
+        add_declaration(found, name, declaration)
+    for i, quantifier in terms.bound:
+        names = {str(quantifier.var_name(k)) for k in range(quantifier.num_vars())}
+        _check_bound(names, {terms.names.get(j) for j in terms.inside([i])})
+    return found
+
+
+def fresh_prefix(formulas: Iterable[Any], prefix: str) -> str:
+    """The prefix, made longer until no symbol's name contains it.
+
+    z3 names fresh constants `prefix!0`, `prefix!1`, ... without checking whether a symbol already
+    has that name: the two would be the same constant.
+    """
+    names = declarations_in(formulas)
+    while any(prefix in name for name in names):
+        prefix += "_"
+    return prefix
+
+
+def _check_bound(names: set[str], beside: set[str | None]) -> None:
+    """z3 writes a bound variable by its name, even where a symbol of that name stands beside it."""
+    for name in names:
+        _check_name(name)
+    captured = names & beside
+    if captured:
+        raise TheoryError(
+            f"Theory: a quantifier binds the name {min(captured)!r} around the symbol of that "
+            f"name, and SMT-LIB 2 text would confuse the two. Rename the bound variable."
+        )
+
+
+def _check_name(name: str) -> None:
+    if name == "<null>" or "|" in name or "\\" in name:  # the first is z3's word for no name
+        raise TheoryError(
+            f"Theory: the name {name!r} cannot be written in SMT-LIB 2. "
+            f"Choose one that is not empty and has no '|' and no '\\'."
+        )
+    # z3 writes `(let ((a!1 ...)) ...)` for what occurs twice, and does not look whether a symbol
+    # has that name: the text would mean something else.
+    if re.fullmatch(r"a!\d+", name):
+        raise TheoryError(
+            f"Theory: the name {name!r} is one that z3 uses itself when it writes SMT-LIB 2. "
+            f"Choose another."
+        )
+
+
+def add_declaration(known: dict[str, Any], name: str, declaration: Any) -> None:
+    """Adds a declaration under its name, which must be writable and mean nothing else."""
+    _check_name(name)
+    if not known.setdefault(name, declaration).eq(declaration):
+        raise TheoryError(
+            f"Theory: the name {name!r} stands for two different symbols, "
+            f"{_signature(declaration)} and {_signature(known[name])}. Rename one of them."
+        )
+
+
+def _signature(declaration: Any) -> str:
+    sorts = [str(declaration.domain(i)) for i in range(declaration.arity())]
+    kind = f"a function of {', '.join(sorts)} with values" if sorts else "a constant"
+    return f"{kind} of sort {declaration.range()}"
