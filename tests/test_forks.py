@@ -137,3 +137,25 @@ def test_what_is_left_behind_is_never_freed():
         return True
 
     assert in_a_child(leave)
+
+
+def test_each_process_makes_its_own_value_and_never_frees_its_parents():
+    class Fragile:
+        def __init__(self):
+            self.process = os.getpid()
+
+        def __del__(self):
+            if self.process != os.getpid():
+                os._exit(5)
+
+    mine = forks.PerProcess(Fragile)
+    assert mine.get() is mine.get()
+
+    def differs():
+        nonlocal mine
+        own = mine.get()
+        mine = None  # frees what it holds, but for the parent's value
+        return own.process == os.getpid()
+
+    assert in_a_child(differs)
+    assert mine.get().process == os.getpid()

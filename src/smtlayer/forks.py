@@ -12,7 +12,7 @@ import threading
 import time
 from collections.abc import Callable
 from functools import wraps
-from typing import ParamSpec, TypeVar, final
+from typing import Generic, ParamSpec, TypeVar, final
 
 from smtlayer.errors import SolverCrashedError
 from smtlayer.interrupts import CALLS, stoppable
@@ -97,6 +97,31 @@ def leave_behind(thing: object) -> None:
     Another thread may have been changing it at the fork, so not even its destructor is safe.
     """
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(thing))
+
+
+@final
+class PerProcess(Generic[_T]):
+    """A value that each process makes for itself, such as a solver or a lock.
+
+    Neither survives a fork: a child makes a new value at its first `get`, and the parent's value is
+    never freed there.
+
+    Args:
+        make: Makes the value; called once per process, when it is first needed.
+    """
+
+    def __init__(self, make: Callable[[], _T]) -> None:
+        self._make = make
+        self._values: dict[int, _T] = {}  # by process
+
+    def get(self) -> _T:
+        """The value of this process."""
+        process = os.getpid()
+        if process not in self._values:
+            for value in self._values.values():
+                leave_behind(value)
+            self._values.setdefault(process, self._make())  # if two threads make one, one counts
+        return self._values[process]
 
 
 def _before_fork() -> None:

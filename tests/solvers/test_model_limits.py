@@ -165,6 +165,9 @@ def test_a_list_is_remembered_for_theories_built_alike():
     models = list_models(THEORIES["xor"](), max_models=78)
     assert list_models(THEORIES["xor"](), max_models=78) is models
     assert list_models(THEORIES["xor"](), max_models=79) is not models
+    a, y = z3.Bools("a y")
+    impossible = Theory([y == a, y != a], inputs=[a], outputs=[y])
+    assert list_models(impossible, max_models=78) is list_models(impossible, max_models=78)
     for seed in range(20):
         list_models(random_theory(seed), max_models=1000)
     assert len(listing._memory) == 16

@@ -14,6 +14,7 @@ from smtlayer import Z3, Auto, NotFiniteError, Theory, TooLargeError, one_hot
 from smtlayer.solvers.clauses import translation
 from smtlayer.solvers.clauses.cnf import split
 from smtlayer.solvers.clauses.translation import to_cnf
+from smtlayer.solvers.lru import Lru
 from smtlayer.solvers.sat import SatRow
 from smtlayer.testing import FINITE, random_finite_theory
 
@@ -26,7 +27,7 @@ i, j, k = z3.Ints("i j k")
 @pytest.fixture
 def fresh(monkeypatch, tmp_path):
     """Nothing was ever translated; the store's folder."""
-    monkeypatch.setattr(translation, "_memory", {})
+    monkeypatch.setattr(translation, "_memory", Lru(16))
     monkeypatch.setenv("SMTLAYER_CACHE", str(tmp_path))
     return tmp_path
 

@@ -25,6 +25,7 @@ from smtlayer.solvers.clauses.cnf import NUMBERS, Cnf, join
 from smtlayer.solvers.clauses.equivalence import merge
 from smtlayer.solvers.clauses.integers import bounded_integers
 from smtlayer.solvers.clauses.tseitin import logical_clauses
+from smtlayer.solvers.lru import Lru
 from smtlayer.theory import Theory
 from smtlayer.theory.declarations import fresh_prefix
 from smtlayer.theory.terms import Terms, read_terms
@@ -45,9 +46,8 @@ _DIVISIONS = {
     z3.Z3_OP_BUDIV, z3.Z3_OP_BUREM, z3.Z3_OP_BSDIV, z3.Z3_OP_BSREM, z3.Z3_OP_BSMOD,
     z3.Z3_OP_BUDIV_I, z3.Z3_OP_BUREM_I, z3.Z3_OP_BSDIV_I, z3.Z3_OP_BSREM_I, z3.Z3_OP_BSMOD_I,
 }  # fmt: skip
-_REMEMBERED = 16
 # Choosing a backend and compiling it translate once. With each translation what it took.
-_memory: dict[tuple[str, str], tuple[Cnf, int]] = {}
+_memory = Lru[tuple[str, str], tuple[Cnf, int]](16)
 
 
 @interruptible
@@ -73,9 +73,6 @@ def to_cnf(theory: Theory, *, values: bool = True, max_clauses: int = MAX_CLAUSE
         cnf = _translate(theory, values, budget)
         known = cnf, budget.spent
         store.save(*key, **_arrays(*known))
-    _memory.pop(key, None)
-    while len(_memory) >= _REMEMBERED:
-        del _memory[next(iter(_memory))]
     _memory[key] = known
     return known[0]
 

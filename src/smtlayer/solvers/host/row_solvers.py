@@ -3,17 +3,16 @@
 import hashlib
 import pickle
 import traceback
-from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import final
 
 from smtlayer.errors import SolverCrashedError
 from smtlayer.solvers.base import RowSolver
+from smtlayer.solvers.lru import Lru
 from smtlayer.theory import Theory
 
 OpenRow = Callable[[Theory], RowSolver]
-_KEPT = 8  # opened row solvers a process keeps: a training run asks about few theories in turn
 
 
 @final
@@ -90,20 +89,16 @@ def _refusal(error: Exception, text: str) -> SolverCrashedError:
 
 @final
 class RowSolverCache:
-    """The row solvers that a worker has opened: the few that were asked last."""
+    """The row solvers that a worker has opened: those of the last few theories."""
 
     def __init__(self) -> None:
-        self._opened: OrderedDict[str, RowSolverHandle] = OrderedDict()
+        self._opened = Lru[str, RowSolverHandle](8)
 
     def find(self, key: str) -> RowSolverHandle | None:
-        """The row solver with this key, if it is kept."""
-        if key in self._opened:
-            self._opened.move_to_end(key)
+        """The row solver with this key, if it is in the cache."""
         return self._opened.get(key)
 
     def open(self, recipe: RowSolverSpec) -> RowSolverHandle:
-        """Opens a row solver and keeps it; the one not asked for longest makes room."""
+        """Opens a row solver and caches it."""
         opened = self._opened[recipe.key] = recipe.open()
-        while len(self._opened) > _KEPT:
-            self._opened.popitem(last=False)
         return opened

@@ -19,6 +19,7 @@ from smtlayer.forks import uses_z3
 from smtlayer.interrupts import interruptible
 from smtlayer.solvers import store
 from smtlayer.solvers.clauses.translation import to_cnf
+from smtlayer.solvers.lru import Lru
 from smtlayer.solvers.table.listing import (
     MOST_WORK,
     ClauseLister,
@@ -31,7 +32,6 @@ from smtlayer.solvers.table.listing import (
 from smtlayer.theory import Theory
 
 MAX_WORK = 100_000_000  # of a list that was asked for; a minute or so
-_REMEMBERED = 16
 _LOOK = 256  # models after which their number is estimated
 _ESTIMATES, _MARGIN = 3, 1000
 
@@ -70,7 +70,7 @@ class Models:
         return len(self.inputs)
 
 
-_memory: dict[tuple[str, str], Models] = {}
+_memory = Lru[tuple[str, str], Models](16)
 
 
 @interruptible
@@ -91,15 +91,14 @@ def list_models(theory: Theory, max_models: int, max_work: float = MAX_WORK) -> 
     """
     work = math.ceil(min(max_work, MOST_WORK))
     key = (f"models_{max_models}_{work}", theory.digest)
-    if key not in _memory:
+    models = _memory.get(key)
+    if models is None:
         models = _load(theory, *key)
-        if models is None:
-            models = _list(theory, max_models, work)
-            _save(models, *key)
-        while len(_memory) >= _REMEMBERED:
-            del _memory[next(iter(_memory))]
-        _memory[key] = models
-    return _memory[key]
+    if models is None:
+        models = _list(theory, max_models, work)
+        _save(models, *key)
+    _memory[key] = models
+    return models
 
 
 def _save(models: Models, kind: str, digest: str) -> None:
