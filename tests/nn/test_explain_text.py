@@ -112,7 +112,7 @@ def test_plain_data_goes_through_json(layer):
         {"name": "a", "read": 12, "taken": 8, "cost": 0.5, "columns": ["a[2]"]}
     ]
     assert told[0]["conflict"] == {
-        "inputs": [{"name": "a", "value": 12, "columns": ["a[3]", "a[2]"]}],
+        "inputs": [{"name": "a", "kind": "bits", "value": 12, "columns": ["a[3]", "a[2]"]}],
         "constraints": [
             {"index": 1, "name": "a is a digit", "text": "ULE(a, 9)", "label": "a is a digit"}
         ],
@@ -214,14 +214,14 @@ def test_a_constraint_without_a_name_is_told_by_its_text():
 def made(**changes) -> Explanation:
     column = Column("a", True, 2.0)
     start = Explanation(
-        "fits", (SymbolRead("a", True, 0.88, (column,)),), {"y": True}, (), 0.0, True,
+        "fits", (SymbolRead("a", "bool", True, 0.88, (column,)),), {"y": True}, (), 0.0, True,
         None, None, None, None,
     )  # fmt: skip
     return dataclasses.replace(start, **changes)
 
 
 def test_what_was_not_proved_is_not_claimed():
-    blame = Blame((BlamedInput("a", True, ("a",)),), (Broken(0, "r", "t"),), False)
+    blame = Blame((BlamedInput("a", "bool", True, ("a",)),), (Broken(0, "r", "t"),), False)
     doubt = "(there was no time to show that all of these are needed)"
     assert doubt in str(made(status="contradicts", answer=None, conflict=blame))
     late = made(status="repaired", proved=False, cost=2.0)

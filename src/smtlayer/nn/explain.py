@@ -182,7 +182,8 @@ class Explainer:
             doubt = [math.log1p(math.exp(-abs(x))) for x, s in zip(logits, signs, strict=True) if s]
             columns = tuple(map(Column, symbol.column_names, values, logits))
             certainty = math.exp(-math.fsum(doubt))
-            found.append(SymbolRead(symbol.name, value_of(symbol, row.signs), certainty, columns))
+            value = value_of(symbol, row.signs)
+            found.append(SymbolRead(symbol.name, symbol.kind, value, certainty, columns))
         return tuple(found)
 
     def _overruled(self, row: _Row, inputs: list[int]) -> tuple[Overruled, ...]:

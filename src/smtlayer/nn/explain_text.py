@@ -158,23 +158,21 @@ def _blamed(part: BlamedInput, columns: Mapping[str, Any]) -> str:
     value = f"{part.name} = {part.value}"
     if part.value is not None and len(part.columns) == len(columns):
         return value
-    told = _told(part.name, {label: columns[label] for label in part.columns if label in columns})
+    parts = _column_texts(part, {name: columns[name] for name in part.columns if name in columns})
     if part.value is None:
-        return " and ".join(told)
-    return value if value in told or not told else f"{value} ({', '.join(told)})"
+        return " and ".join(parts)
+    return value if value in parts or not parts else f"{value} ({', '.join(parts)})"
 
 
-def _told(name: str, columns: Mapping[str, bool]) -> list[str]:
-    """What some columns of a symbol say: `a[3] = 1`, `a = 5`, `not 5, 6`."""
-    told: list[str] = []
-    ruled_out: list[str] = []
-    for label, value in columns.items():
-        tail = label.removeprefix(name)
-        if tail.startswith("="):  # a value of a one-hot symbol
-            (told if value else ruled_out).append(f"{name} = {tail[1:]}" if value else tail[1:])
-        else:
-            told.append(f"{label} = {int(value) if tail else value}")
-    return [*told, f"{name} not {_listed(ruled_out)}"] if ruled_out else told
+def _column_texts(part: BlamedInput, columns: Mapping[str, bool]) -> list[str]:
+    """The values of some columns of a symbol: `a[3] = 1`, `a = 5`, `a not 5, 6`."""
+    if part.kind != "one-hot":
+        bits = part.kind == "bits"
+        return [f"{name} = {int(value) if bits else value}" for name, value in columns.items()]
+    values = {name.removeprefix(f"{part.name}="): value for name, value in columns.items()}
+    true = [f"{part.name} = {text}" for text, value in values.items() if value]
+    false = [text for text, value in values.items() if not value]
+    return [*true, f"{part.name} not {_listed(false)}"] if false else true
 
 
 def _change(overruled: Overruled, row: Explanation) -> str:

@@ -10,6 +10,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, overload
 
+from smtlayer.theory import SymbolKind
+
 ExplanationStatus = Literal["fits", "repaired", "contradicts", "unknown"]
 RunnerUpStatus = Literal["not asked", "found", "impossible", "unknown"]
 
@@ -28,6 +30,7 @@ class SymbolRead:
     """What the network read of one input symbol."""
 
     name: str
+    kind: SymbolKind
     value: Any  # None: its columns make no value, or are not known
     certainty: float  # probability that its known columns are as read; 1.0 if none is known
     columns: tuple[Column, ...]
@@ -44,11 +47,11 @@ class SymbolRead:
             return f"{self.value}"
         if not self.known:
             return "not known"
-        tails = {column.name.removeprefix(self.name): column.value for column in self.columns}
-        if all(tail.startswith("[") for tail in tails):
-            return "".join("?" if value is None else "01"[value] for value in tails.values())
-        true = " and ".join(tail[1:] for tail, value in tails.items() if value) or "no value"
-        free = sum(value is None for value in tails.values())
+        if self.kind == "bits":
+            return "".join("?" if c.value is None else "01"[c.value] for c in self.columns)
+        values = [c.name.removeprefix(f"{self.name}=") for c in self.columns if c.value]
+        true = " and ".join(values) or "no value"
+        free = sum(column.value is None for column in self.columns)
         return f"{true}, {free} not known" if free else true
 
 
@@ -78,6 +81,7 @@ class BlamedInput:
     """An input symbol, or a wanted output, that takes part in a contradiction."""
 
     name: str
+    kind: SymbolKind
     value: Any  # as read, or as wanted; None: its columns make no value
     columns: tuple[str, ...]  # that take part
 

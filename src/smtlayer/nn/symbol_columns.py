@@ -41,7 +41,7 @@ def wanted_of(symbols: Sequence[Symbol], row: Signs) -> dict[str, Any]:
 def blamed_of(symbols: Sequence[Symbol], part: Signs, whole: Signs) -> tuple[BlamedInput, ...]:
     """The symbols with blamed columns, those not 0 in `part`, and their values in `whole`."""
     return tuple(
-        BlamedInput(symbol.name, value_of(symbol, whole), marked_columns(symbol, part))
+        BlamedInput(symbol.name, symbol.kind, value_of(symbol, whole), marked_columns(symbol, part))
         for symbol in symbols
         if any(part[symbol.columns])
     )

@@ -23,6 +23,7 @@ from smtlayer.errors import TheoryError
 from smtlayer.theory.values import as_array, name_of, python_value, rounded, shown
 
 Signs = NDArray[np.int8]
+SymbolKind = Literal["bool", "bits", "one-hot"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -53,7 +54,7 @@ class Symbol(ABC):
         'green'
     """
 
-    kind: ClassVar[Literal["bool", "bits", "one-hot"]]
+    kind: ClassVar[SymbolKind]
     """How values become columns."""
     term: Any
     """The z3 constant."""
