@@ -46,11 +46,11 @@ docs-refresh: $(STAMP)  # after a change: what tables, pictures, pages and noteb
 	OMP_NUM_THREADS=1 $(BIN)/python docs/refresh.py
 	OMP_NUM_THREADS=1 $(BIN)/python docs/img/draw_start.py > /dev/null
 
-$(STAMP): pyproject.toml Makefile
+$(STAMP): pyproject.toml studies/pyproject.toml apps/playground/pyproject.toml benchmarks/pyproject.toml Makefile
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "Installing into $(VENV), which takes a minute or two the first time"
 	@$(PIP) "$(TORCH)"
-	@$(PIP) -e ".[dev]"
+	@$(PIP) -e ".[dev]" -e studies -e apps/playground -e benchmarks
 	@touch $(STAMP)
 
 clean:

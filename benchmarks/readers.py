@@ -17,8 +17,8 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
-from smtlayer.tasks.mnist import Digits, load_digits
-from smtlayer.tasks.networks import DigitNetwork
+from smtlayer_studies.tasks.mnist import Digits, load_digits
+from smtlayer_studies.tasks.networks import DigitNetwork
 
 STEPS, BATCH, KEPT = 6_000, 256, 2_000
 

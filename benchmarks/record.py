@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from smtlayer.training.records import RunRecord, here
+from smtlayer_studies.runs.records import RunRecord, here
 
 HERE = Path(__file__).parent
 RECORDS = HERE / "results"

@@ -27,14 +27,14 @@ from pysat.solvers import Glucose4
 from rich.console import Console
 from rich.table import Table as RichTable
 
-from smtlayer.bench.boards import READERS, Reading, read_boards
 from smtlayer.solvers.clauses.cnf import Cnf
 from smtlayer.solvers.clauses.translation import to_cnf
 from smtlayer.solvers.sat import SatRow
 from smtlayer.solvers.search.maxsat import cheapest_repair
 from smtlayer.solvers.search.oracle import exact_integers
-from smtlayer.tasks.visual_sudoku import sudoku_theory
-from smtlayer.training.records import here
+from smtlayer_benchmarks.boards import READERS, Reading, read_boards
+from smtlayer_studies.runs.records import here
+from smtlayer_studies.tasks.visual_sudoku import sudoku_theory
 
 LIMIT_S = 20
 Repair = Callable[[dict[int, int]], int]  # weights by literal -> the least cost

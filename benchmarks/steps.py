@@ -11,9 +11,9 @@ import time
 
 import torch
 
-from smtlayer.bench.boards import READERS, Reading, read_boards
 from smtlayer.solvers import Sat, Solver
-from smtlayer.tasks.visual_sudoku import sudoku_theory
+from smtlayer_benchmarks.boards import READERS, Reading, read_boards
+from smtlayer_studies.tasks.visual_sudoku import sudoku_theory
 
 Times = tuple[float, float]  # by the clock, and of this process
 

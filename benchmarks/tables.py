@@ -15,15 +15,15 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from smtlayer.bench.lab import LabOptions, LabResult, LabRun
-from smtlayer.bench.scaling import Cost
-from smtlayer.reports import draw_scaling
-from smtlayer.reports.lab import draw_lab
-from smtlayer.reports.layout import summary, tables
-from smtlayer.reports.provenance import png_stamp, records_digest, stamp_png
-from smtlayer.reports.render import markdown
-from smtlayer.reports.results_plot import draw_table
-from smtlayer.reports.table import holds_records, read_results, results_of
+from smtlayer.lab.laboratory import LabOptions, LabResult, LabRun
+from smtlayer.lab.plot import draw_lab
+from smtlayer_benchmarks.scaling import Cost
+from smtlayer_studies.reports import draw_scaling
+from smtlayer_studies.reports.layout import summary, tables
+from smtlayer_studies.reports.provenance import png_stamp, records_digest, stamp_png
+from smtlayer_studies.reports.render import markdown
+from smtlayer_studies.reports.results_plot import draw_table
+from smtlayer_studies.reports.table import holds_records, read_results, results_of
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent
@@ -210,7 +210,7 @@ def readings() -> str:
     return table(heads, [(split, *cells) for split, cells in rows.items()])
 
 
-def table1(folder: Path = ROOT / "results") -> str:
+def table1(folder: Path = ROOT / "studies" / "results") -> str:
     """The paper's table with ours beside it, from the records of runs."""
     if not holds_records(folder):
         return "No records yet."
@@ -218,7 +218,7 @@ def table1(folder: Path = ROOT / "results") -> str:
     return markdown(tables(results_of(kept.records, kept.timings)))
 
 
-def results_summary(folder: Path = ROOT / "results") -> str:
+def results_summary(folder: Path = ROOT / "studies" / "results") -> str:
     """The README's choice of `table1`: one line per experiment."""
     kept = read_results(folder)
     return markdown([summary(results_of(kept.records, kept.timings))])
@@ -239,7 +239,7 @@ def draw_algebra(path: Path) -> None:
 
 def draw_results(path: Path) -> None:
     """The table `table1`, one dot per seed."""
-    kept = read_results(ROOT / "results")
+    kept = read_results(ROOT / "studies" / "results")
     draw_table(results_of(kept.records, kept.timings), path)
 
 
@@ -251,7 +251,7 @@ def made(kind: type, record: dict[str, Any]) -> Any:
 
 def sudoku_ratio() -> str:
     """What an epoch of visual Sudoku costs over a conventional one, with the best settings."""
-    paths = sorted((ROOT / "results").glob("visual-sudoku-*/best-timing.json"))
+    paths = sorted((ROOT / "studies" / "results").glob("visual-sudoku-*/best-timing.json"))
     found = [json.loads(path.read_text())["ratio"] for path in paths]
     return f"{min(found):.2f} to {max(found):.2f} times"
 
@@ -290,7 +290,7 @@ RESULTS = {"table1": table1, "summary": results_summary}  # on as many pages as 
 PICTURES: dict[Path, tuple[Callable[[Path], None], list[Path]]] = {
     EXPLAIN / "scaling.png": (draw_costs, [HERE / "results" / "cpu.jsonl"]),
     EXPLAIN / "lab.png": (draw_algebra, [HERE / "results" / "lab.jsonl"]),
-    EXPLAIN / "results.png": (draw_results, [ROOT / "results"]),
+    EXPLAIN / "results.png": (draw_results, [ROOT / "studies" / "results"]),
 }
 
 

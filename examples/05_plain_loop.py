@@ -11,8 +11,8 @@ from torch import nn
 from torch.nn.functional import binary_cross_entropy_with_logits
 
 from smtlayer import SMTLayer, Theory, one_hot
+from smtlayer.loop import Stepper, solver_counts
 from smtlayer.nn import anneal, marginal
-from smtlayer.training import Stepper, solver_counts
 
 sort, hands = z3.EnumSort("Hand", ["rock", "paper", "scissors"])
 first, second = z3.Consts("first second", sort)

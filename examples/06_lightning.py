@@ -14,8 +14,8 @@ from torch.nn.functional import binary_cross_entropy_with_logits
 from torch.utils.data import DataLoader, TensorDataset
 
 from smtlayer import SMTLayer, Theory, one_hot
+from smtlayer.lightning import SolverCallback
 from smtlayer.nn import anneal, marginal
-from smtlayer.training.lightning import SolverCallback
 
 sort, hands = z3.EnumSort("Hand", ["rock", "paper", "scissors"])
 first, second = z3.Consts("first second", sort)

@@ -15,8 +15,8 @@ import torch
 import typer
 from typer.testing import CliRunner
 
-from smtlayer.cli import app
-from smtlayer.training import load_experiment
+from smtlayer_cli import app
+from smtlayer_studies.runs import load_experiment
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()
@@ -50,7 +50,7 @@ def test_readme_examples_run_and_give_what_they_say(capsys):
 
 def test_no_text_takes_smtlayer_from_an_index_that_does_not_have_it():
     found = [ROOT / "README.md", *(ROOT / "examples").glob("*.py")]
-    for folder in ("docs", "src"):
+    for folder in ("docs", "src", "studies/src", "apps/playground/src", "benchmarks/src"):
         found += [p for p in (ROOT / folder).rglob("*") if p.suffix in (".md", ".py", ".ipynb")]
     assert len(found) > 200
     offered = re.compile(r"""pip install [\\"']*smtlayer(?!\[\w+\] @)""")

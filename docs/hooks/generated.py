@@ -8,7 +8,7 @@ import re
 import typer
 from typer.cli import get_docs_for_click
 
-from smtlayer.cli import app
+from smtlayer_cli import app
 
 
 def on_page_markdown(markdown: str, page, config, files) -> str:

@@ -39,7 +39,9 @@ class MissingPackageError(SMTLayerError, ImportError):
 
 def install_command(extra: str) -> str:
     """The command that installs an extra; from a checkout, as no package index has smtlayer."""
-    return f'pip install ".[{extra}]" # in a checkout of smtlayer'
+    folders = " ./studies ./benchmarks" if extra in ("studies", "demo") else ""
+    folders += " ./apps/playground" if extra == "demo" else ""
+    return f'pip install ".[{extra}]"{folders} # in a checkout of smtlayer'
 
 
 class MissingDataError(SMTLayerError, FileNotFoundError):

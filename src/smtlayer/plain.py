@@ -2,7 +2,12 @@
 
 import math
 import operator
+from collections.abc import Callable
+from dataclasses import fields
 from numbers import Real
+from typing import Any
+
+from smtlayer.errors import ConfigError
 
 
 def whole(value: object) -> int:
@@ -42,3 +47,34 @@ def is_finite(value: object, least: float = -math.inf) -> bool:
         return math.isfinite(number(value)) and number(value) >= least
     except (TypeError, OverflowError):
         return False
+
+
+def make_plain(options: Any) -> None:
+    """Makes the numbers and texts of an options object Python's own, by the kind of the defaults.
+
+    Raises:
+        ConfigError: If one is of another kind, or not finite.
+    """
+    for field in fields(options):
+        value = getattr(options, field.name)
+        expected, plain = _PLAIN[type(field.default)]
+        try:
+            value = plain(value)
+        except (TypeError, OverflowError) as error:
+            raise ConfigError(f"{field.name} expects {expected}. Got {value!r}.") from error
+        if isinstance(value, float) and not math.isfinite(value):
+            raise ConfigError(f"{field.name} must be finite. Got {value!r}.")
+        object.__setattr__(options, field.name, value)  # they are frozen
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError("not a text")
+    return str(value)
+
+
+_PLAIN: dict[type, tuple[str, Callable[[object], object]]] = {
+    int: ("a whole number", whole),
+    float: ("a number", number),
+    str: ("text", _text),
+}

@@ -4,7 +4,7 @@ import os
 import signal
 import time
 
-from smtlayer.cli.checks import Finding
+from smtlayer_cli.checks import Finding
 
 
 def fine(name="fine"):

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from smtlayer.cli import app
 from smtlayer.solvers import store
+from smtlayer_cli import app
 
 DIGEST = "ab" * 32
 

@@ -4,12 +4,12 @@ import shutil
 import signal
 
 import pytest
-from shell import smtlayer
 from typer.testing import CliRunner
 
+from shell import smtlayer
 from smtlayer import SMTLayer, __version__
-from smtlayer.cli import app
 from smtlayer.errors import ConfigError
+from smtlayer_cli import app
 
 run = CliRunner().invoke
 

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from shell import python, smtlayer
 
 
@@ -79,7 +80,7 @@ import json, os, sys
 os.environ |= {"_SMTLAYER_COMPLETE": "complete_bash", "COMP_WORDS": "smtlayer evaluate --back",
                "COMP_CWORD": "2"}
 sys.argv = ["smtlayer"]
-from smtlayer.__main__ import main
+from smtlayer_cli.__main__ import main
 try:
     main()
 except SystemExit as end:

@@ -12,15 +12,15 @@ from pathlib import Path
 
 import pytest
 from ailing import crashes, fails, fine, hangs
-from shell import COMMAND, smtlayer_process
 from typer.testing import CliRunner
 
 from helpers import running
-from smtlayer.cli import app, checks, selftest
-from smtlayer.cli.checks import EXTRAS, REQUIRED, Finding, Package
+from shell import COMMAND, smtlayer_process
 from smtlayer.errors import install_command
+from smtlayer_cli import app, checks, selftest
+from smtlayer_cli.checks import EXTRAS, REQUIRED, Finding, Package
 
-doctor = import_module("smtlayer.cli.doctor")
+doctor = import_module("smtlayer_cli.doctor")
 Check = doctor.Check
 PROJECT = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
 

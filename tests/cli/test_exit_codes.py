@@ -12,12 +12,10 @@ from pathlib import Path
 import pytest
 import typer
 from rich.console import Console
-from shell import COMMAND, python, smtlayer, smtlayer_process
 
 import smtlayer as smtlayer_package
 from helpers import running
-from smtlayer.cli import app
-from smtlayer.cli.errors import MEANINGS, ExitCode, exit_code_of
+from shell import COMMAND, python, smtlayer, smtlayer_process
 from smtlayer.errors import (
     ConfigError,
     MissingDataError,
@@ -26,12 +24,14 @@ from smtlayer.errors import (
     TheoryError,
 )
 from smtlayer.nn import parse_rule
+from smtlayer_cli import app
+from smtlayer_cli.errors import MEANINGS, ExitCode, exit_code_of
 
 SOURCE = Path(smtlayer_package.__file__).parent
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "command-line.md"
 STOPPED = """
 import os, signal, sys, time, types
-from smtlayer.__main__ import main
+from smtlayer_cli.__main__ import main
 store = sys.modules["smtlayer.solvers.store"] = types.ModuleType("store")  # needs no torch
 class HalfMade:
     def __init__(self):
@@ -47,7 +47,7 @@ main()
 
 INTERRUPTED = """
 import os, signal, sys
-from smtlayer.__main__ import main
+from smtlayer_cli.__main__ import main
 from smtlayer.nn import SMTLayer
 forward, calls = SMTLayer.forward, []
 def stopped(self, *arguments):
@@ -170,7 +170,7 @@ def test_a_package_that_is_missing_is_named_with_its_extra(package, tmp_path):
     assert done.returncode == 3
     assert done.stderr == (
         f"smtlayer: The command line needs the {package} package. "
-        'Install it with: pip install ".[tasks]" # in a checkout of smtlayer\n'
+        'Install it with: pip install ".[cli]" # in a checkout of smtlayer\n'
     )
 
 
@@ -180,7 +180,7 @@ def test_plots_without_matplotlib_name_its_extra(tmp_path, monkeypatch):
     done = smtlayer("lab", "mnist-addition-10", "--seeds", "1", "--steps", "1", *plot)
     assert done.returncode == 3
     assert "smtlayer: " in done.stderr
-    assert 'pip install ".[tasks]"' in done.stderr
+    assert 'pip install ".[cli]"' in done.stderr
 
 
 def test_a_theory_that_cannot_be_read_is_code_one(tmp_path):

@@ -7,17 +7,17 @@ from inspect import signature
 
 import pytest
 import typer
-from shell import python, smtlayer
 
-from smtlayer.bench.lab import LabOptions
-from smtlayer.bench.lab_problems import LAB_TASKS
-from smtlayer.cli import COMMANDS, app, complete
-from smtlayer.cli.errors import MEANINGS
-from smtlayer.cli.help import Section, print_page
-from smtlayer.cli.lab import lab
+from shell import python, smtlayer
+from smtlayer.lab.laboratory import LabOptions
 from smtlayer.nn.parse import _RULES
-from smtlayer.tasks.data import FILES
-from smtlayer.training import load_experiment, row_names
+from smtlayer_cli import COMMANDS, app, complete
+from smtlayer_cli.errors import MEANINGS
+from smtlayer_cli.help import Section, print_page
+from smtlayer_cli.lab import lab
+from smtlayer_studies.runs import load_experiment, row_names
+from smtlayer_studies.tasks.data import FILES
+from smtlayer_studies.tasks.lab_problems import LAB_TASKS
 
 NAMES = [one.name for one in COMMANDS]
 HEAVY = ("torch", "z3", "numpy", "matplotlib")
@@ -79,7 +79,7 @@ def loaded_by(*words):
     code = f"""
 import json, sys
 sys.argv = ["smtlayer", *{words!r}]
-from smtlayer.__main__ import main
+from smtlayer_cli.__main__ import main
 try:
     main()
 except SystemExit as end:

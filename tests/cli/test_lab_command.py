@@ -4,9 +4,9 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from smtlayer.bench.lab import LabOptions, LabResult, LabRun
-from smtlayer.cli.lab import lab, verdict
 from smtlayer.errors import ConfigError, TheoryError
+from smtlayer.lab.laboratory import LabOptions, LabResult, LabRun
+from smtlayer_cli.lab import lab, verdict
 
 SCRIPT = """
 (declare-const a (_ BitVec 2)) (declare-const b (_ BitVec 2)) (declare-const total (_ BitVec 3))

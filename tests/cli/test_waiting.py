@@ -5,7 +5,7 @@ import io
 import pytest
 from rich.console import Console
 
-from smtlayer.cli.waiting import Waiting
+from smtlayer_cli.waiting import Waiting
 
 
 class Timer:

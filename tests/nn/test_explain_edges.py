@@ -17,8 +17,8 @@ from smtlayer import Z3, Sat, SMTLayer, Solution, Status, Table, Theory, one_hot
 from smtlayer.nn.explain import Explainer
 from smtlayer.nn.runner_up import RunnersUp
 from smtlayer.solvers.search.constraint_core import Clash, Conflicts
-from smtlayer.tasks.mnist_addition import addition_theory
 from smtlayer.testing.theories import integers
+from smtlayer_studies.tasks.mnist_addition import addition_theory
 
 a, b, y = z3.Bools("a b y")
 RULES = {"either": y == z3.Or(a, b), "not both": z3.Not(z3.And(a, b))}

@@ -11,8 +11,8 @@ from smtlayer import Enumerate, Sat, Status, Table, Theory, one_hot
 from smtlayer.solvers.clauses.translation import to_cnf
 from smtlayer.solvers.host import clash_filter as module
 from smtlayer.solvers.host.clash_filter import Clashing, clashes, refusing
-from smtlayer.tasks.visual_sudoku import sudoku_theory
 from smtlayer.testing import random_theory
+from smtlayer_studies.tasks.visual_sudoku import sudoku_theory
 
 
 def different():

@@ -10,9 +10,9 @@ from helpers import Changed, seeds
 from smtlayer import Enumerate, Sat, Solution, Status, Table, Theory
 from smtlayer.solvers.clauses.translation import to_cnf
 from smtlayer.solvers.host.listed_repairs import Completing
-from smtlayer.tasks.sudoku_boards import make_boards
-from smtlayer.tasks.visual_sudoku import sudoku_theory
 from smtlayer.testing import random_theory
+from smtlayer_studies.tasks.sudoku_boards import make_boards
+from smtlayer_studies.tasks.visual_sudoku import sudoku_theory
 
 
 def counting(theory, size=1000):

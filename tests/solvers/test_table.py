@@ -17,9 +17,9 @@ from helpers import all_equal, seeds
 from smtlayer import Z3, Status, Table, Theory, TooManyModelsError
 from smtlayer.solvers.table.exact import first_minimum
 from smtlayer.solvers.table.models import list_models
-from smtlayer.tasks.sudoku_rules import sudoku_theory
 from smtlayer.testing import THEORIES
 from smtlayer.testing.theories import addition
+from smtlayer_studies.tasks.sudoku_rules import sudoku_theory
 
 # columns: look-up, one word of float32, one of float64, several words
 WIDTHS = [4, 8, 18, 30, 52, 53, 70, 110]

@@ -1,0 +1,56 @@
+"""This file makes the pages of the runs that there are."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from smtlayer import __version__
+from smtlayer_playground.addition import AdditionPage
+from smtlayer_playground.digits import DigitBank
+from smtlayer_playground.liars import LiarsPage
+from smtlayer_playground.limits import Limits
+from smtlayer_playground.sandbox import Sandbox
+from smtlayer_playground.sudoku import SudokuPage
+from smtlayer_playground.theory import make_sandbox
+from smtlayer_playground.trained import Trained
+
+
+@dataclass(frozen=True, eq=False)
+class Pages:
+    """What the pages ask."""
+
+    addition: AdditionPage
+    sudoku: SudokuPage
+    liars: LiarsPage
+    sandbox: Sandbox
+
+    def about(self) -> dict[str, Any]:
+        """What the pages say of themselves."""
+        return {
+            "version": __version__,
+            "addition": self.addition.about(),
+            "sudoku": self.sudoku.about(),
+            "liars": self.liars.about(),
+            "limits": vars(self.sandbox.limits),
+        }
+
+
+def make_pages(
+    trained: Mapping[str, Trained], data_dir: Path | None = None, limits: Limits | None = None
+) -> Pages:
+    """Pages for these runs, by task; a run of MNIST addition must be among them.
+
+    Args:
+        trained: Without a run of visual Sudoku, the digit reader of addition reads the boards;
+            without one of the liar's puzzle, sentences are read by keywords.
+        data_dir: The data folder, for digits to offer.
+        limits: Of questions about a pasted theory.
+    """
+    addition, bank = trained["mnist-addition"], DigitBank(data_dir)
+    return Pages(
+        AdditionPage(addition, bank),
+        SudokuPage(trained.get("visual-sudoku", addition), bank),
+        LiarsPage(trained.get("liars-puzzle")),
+        make_sandbox(limits or Limits()),
+    )

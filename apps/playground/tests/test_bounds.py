@@ -1,0 +1,351 @@
+"""Hostile questions: each is bounded, and the server goes on answering meanwhile."""
+
+import contextlib
+import os
+import socket
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+
+import hostile
+import httpx
+import pytest
+from served import LIMITS, serving
+from starlette.datastructures import Headers
+
+from smtlayer_playground.errors import BusyError, PlaygroundError, TooHardError
+from smtlayer_playground.guard import Guard
+from smtlayer_playground.limits import Limits
+from smtlayer_playground.pages import Pages
+from smtlayer_playground.sandbox import Sandbox
+from smtlayer_playground.server import make_app
+from smtlayer_playground.theory import XOR, make_sandbox
+
+linux = pytest.mark.skipif(sys.platform != "linux", reason="only Linux bounds memory and files so")
+# Two factors of a number of 60 bits: no solver finds them in seconds.
+HARD = {
+    "text": "(declare-const a (_ BitVec 40)) (declare-const b (_ BitVec 40))"
+    "(declare-const x (_ BitVec 80)) (declare-const ok Bool)"
+    "(assert (= x (bvmul ((_ zero_extend 40) a) ((_ zero_extend 40) b))))"
+    "(assert (= ok (= x (_ bv604462909806215075725313 80))))"
+    "(assert (bvugt a (_ bv1 40))) (assert (bvugt b (_ bv1 40)))",
+    "inputs": "ok",
+    "outputs": "ok",
+}
+
+
+# --- pasted text ------------------------------------------------------------------------------
+
+
+def test_a_text_that_is_too_long_starts_no_process(ask, pages):
+    status, told = ask("theory", XOR | {"text": "; " + "x" * LIMITS.text})
+    assert status == 413
+    assert "5,000 characters" in told["error"]
+
+
+def test_a_body_that_is_too_long_is_refused_while_it_comes_in(client):
+    body = b" " * (256 << 10)
+    told = client.post("/api/theory", content=body, headers={"content-type": "application/json"})
+    assert told.status_code == 413
+    assert "131,072 bytes" in told.json()["error"]
+
+
+def test_a_body_without_an_end_is_not_read_to_its_end(client):
+    sent = []
+
+    def endless():
+        while len(sent) < 10_000:
+            sent.append(1)
+            yield b" " * 65_536
+
+    with contextlib.suppress(httpx.WriteError, httpx.ReadError, httpx.RemoteProtocolError):
+        client.post("/api/theory", content=endless(), headers={"content-type": "application/json"})
+    assert len(sent) < 10_000
+    assert client.get("/api/about").status_code == 200
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "(" * 4_900,
+        "(declare-const a Bool)(assert " + "(not " * 700 + "a" + ")" * 700 + ")",
+        "(declare-const a Bool)(assert " + "(let ((a (not a))) " * 180 + "a" + ")" * 181,
+        "(declare-const a Bool)(assert (! a :named " + "n" * 4_000 + "))",
+    ],
+    ids=["open", "not", "let", "name"],
+)
+def test_deep_and_odd_texts_get_some_answer(ask, text):
+    status, told = ask("theory", {"text": text, "inputs": "a", "outputs": "a"})
+    assert status in (200, 400, 422)
+    assert told.get("error") or told["solve"]["status"] == "sat"
+    assert ask("theory", XOR)[0] == 200
+
+
+@linux
+def test_a_doubling_formula_is_bounded(ask, pages, monkeypatch):
+    monkeypatch.setattr(pages.sandbox, "limits", replace(LIMITS, seconds=0.5))
+    doubled = "".join(
+        f"(define-fun d{i + 1} ((x Int)) Int (+ (d{i} x) (d{i} (+ x 1))))" for i in range(60)
+    )
+    text = f"(define-fun d0 ((x Int)) Int x){doubled}(declare-const a Int)(assert (> (d60 a) 3))"
+    status, told = ask("theory", {"text": text, "inputs": "a in 1..3", "outputs": "a in 1..3"})
+    assert status in (400, 422) or told["solve"]["status"] == "sat"  # on a machine of the future
+    assert ask("liars", {"sentences": ["", "", ""]})[0] == 200
+
+
+def test_a_vector_of_a_hundred_million_bits_is_bounded(ask):
+    text = "(declare-const a (_ BitVec 100000000))(assert (= a a))"
+    status, told = ask("theory", {"text": text, "inputs": "a", "outputs": "a"})
+    assert status in (400, 422)
+    assert told["error"]
+
+
+def test_too_many_columns_are_refused(ask):
+    text = "(declare-const a (_ BitVec 41))(assert (bvugt a (_ bv3 41)))"
+    status, told = ask("theory", {"text": text, "inputs": "a", "outputs": "a"})
+    assert status == 400
+    assert "41 columns" in told["error"]
+    names = ",".join(f"a{i}" for i in range(40))
+    status, told = ask("theory", XOR | {"inputs": names})
+    assert "32 inputs" in told["error"]
+
+
+def gone(pids):
+    """Whether these processes have ended and were waited for."""
+    for pid in pids:
+        with pytest.raises(ProcessLookupError):
+            os.kill(pid, 0)
+    return True
+
+
+def test_the_server_answers_while_hard_formulas_are_worked_on(client, ask, pages, monkeypatch):
+    monkeypatch.setattr(pages.sandbox, "limits", replace(LIMITS, seconds=600))
+    with ThreadPoolExecutor(2) as pool:
+        asked = [pool.submit(ask, "theory", HARD) for _ in range(2)]
+        while len(pages.sandbox._running) < 2:
+            time.sleep(0.02)
+        children = [child.process for child in pages.sandbox._running]
+        status, told = ask("theory", XOR)
+        assert status == 503
+        assert "Try again" in told["error"]
+        assert ask("liars", {"sentences": ["", "", ""]})[0] == 200
+        assert client.get("/api/about").status_code == 200
+        for child in children:
+            child.kill()
+        for answer in asked:
+            status, told = answer.result()
+            assert (status, "ended early" in told["error"]) == (422, True)
+    assert gone(child.pid for child in children)
+    assert ask("theory", XOR)[0] == 200
+
+
+def test_a_hard_formula_is_ended(ask, pages, monkeypatch):
+    monkeypatch.setattr(pages.sandbox, "limits", replace(LIMITS, seconds=0.5))
+    status, told = ask("theory", HARD)
+    assert (status, "longer than 0.5 s" in told["error"]) == (422, True)
+
+
+# --- files ------------------------------------------------------------------------------------
+
+DECLARED = "(declare-const a Bool)(declare-const b Bool)(declare-const y Bool)"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '(set-option :diagnostic-output-channel "{path}")' + DECLARED + "(assert (= y (xor a b)))",
+        '(set-option :regular-output-channel "{path}")(echo "")' + DECLARED + "(assert (or a b y))",
+        '(include "{path}")' + DECLARED + "(assert (= y (xor a b)))",
+        '(declare-const |\\|| Bool)(set-option :regular-output-channel "{path}")(declare-const |x|'
+        " Bool)" + DECLARED + "(assert (or a b y))",
+        ';\n#| | |#(set-option :regular-output-channel "{path}")(get-info :name) ; |\n' + DECLARED
+        + "(assert (or a b y))",
+        "{path}",
+        " \n{path}",
+        "file://{path}",
+    ],
+    ids=["diagnostic", "regular", "include", "quoted", "comment", "path", "blank", "url"],
+)  # fmt: skip
+def test_no_text_reads_or_writes_a_file(ask, tmp_path, text):
+    path = tmp_path / "touched.smt2"
+    if text.strip().removeprefix("file://") == "{path}":
+        path.write_text(XOR["text"])
+    status, told = ask("theory", XOR | {"text": text.replace("{path}", str(path))})
+    skipped = text.startswith("(set-option")
+    assert status == (200 if skipped else 400), told
+    assert ("|" in text) == ("not taken here" in told.get("error", ""))  # before z3 sees it
+    assert path.exists() == ("set" not in text and "include" not in text)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        'a| |a|))(set-option :regular-output-channel "{path}")(assert (= |a',
+        "{path}",
+        "a in {path}",
+        "a\\",
+        '"a"',
+    ],
+)
+def test_no_name_reads_or_writes_a_file(ask, tmp_path, name):
+    path = tmp_path / "touched"
+    status, told = ask("theory", XOR | {"inputs": name.replace("{path}", str(path))})
+    assert status == 400
+    assert not path.exists()
+    in_values = " in " in name
+    assert in_values or "is not a name" in told["error"]  # before z3 sees it
+
+
+# --- the process itself -----------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def sandbox():
+    made = Sandbox(hostile.work, {}, Limits(seconds=60, memory_mb=200, answer=10_000, at_once=2))
+    yield made
+    made.close()
+
+
+@linux
+@pytest.mark.parametrize("action", ["read", "write", "program", "connect"])
+def test_a_process_cannot_touch_files_programs_or_the_network(sandbox, tmp_path, action):
+    path = tmp_path / "file"
+    if action == "read":
+        path.write_text("secret")
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        question = {"do": action, "path": str(path), "port": listening.getsockname()[1]}
+        with pytest.raises(PlaygroundError, match="Too many open files"):
+            sandbox.ask(question)
+    assert path.exists() == (action == "read")
+
+
+@linux
+def test_a_process_that_forks_can_run_no_program(sandbox, tmp_path):
+    path = tmp_path / "file"
+    assert sandbox.ask({"do": "fork_and_run", "path": str(path)})["did"] != 0
+    assert not path.exists()
+
+
+@linux
+@pytest.mark.parametrize("action", ["block", "hoard"])
+def test_memory_is_bounded(sandbox, action):
+    with pytest.raises(PlaygroundError, match="200 MB"):
+        sandbox.ask({"do": action})
+
+
+@pytest.mark.parametrize("action", ["forever", "asleep"])
+def test_time_is_bounded_and_the_process_is_gone(sandbox, action, monkeypatch):
+    monkeypatch.setattr(sandbox, "limits", replace(sandbox.limits, seconds=1.5))
+    seen = set()
+
+    def watch():
+        while not done.wait(0.05):
+            seen.update(child.process.pid for child in list(sandbox._running))
+
+    done = threading.Event()
+    watching = threading.Thread(target=watch)
+    watching.start()
+    try:
+        with pytest.raises(TooHardError, match=r"longer than 1\.5 s"):
+            sandbox.ask({"do": action})
+    finally:
+        done.set()
+        watching.join()
+    assert seen
+    assert gone(seen)
+
+
+@pytest.mark.parametrize(
+    ("action", "words"),
+    [
+        ("long_answer", "longer than 10,000 bytes"),
+        ("exit", "ended early"),
+        ("crash", "ended early"),
+        ("deep", "too deep"),
+    ],
+)
+def test_what_goes_wrong_in_a_process_is_told(sandbox, action, words):
+    with pytest.raises(PlaygroundError, match=words):
+        sandbox.ask({"do": action})
+    assert sandbox.ask({"do": "cache"})["did"] == "off"
+
+
+def test_a_process_writes_nothing_on_the_terminal(sandbox, capfd):
+    sandbox.ask({"do": "print"})
+    assert capfd.readouterr() == ("", "")
+
+
+def test_no_more_than_two_at_once_and_none_after_the_end():
+    own = Sandbox(hostile.work, {}, Limits(seconds=600, at_once=1))
+    with ThreadPoolExecutor(1) as pool:
+        asked = pool.submit(own.ask, {"do": "asleep"})
+        while not own._running:
+            time.sleep(0.02)
+        with pytest.raises(BusyError, match="Try again"):
+            own.ask({"do": "cache"})
+        own.close()
+        with pytest.raises(PlaygroundError):
+            asked.result(timeout=300)
+    with pytest.raises(BusyError, match="ending"):
+        own.ask({"do": "cache"})
+
+
+# --- who may ask ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({}, 200),
+        ({"host": "localhost:1234"}, 200),
+        ({"host": "[::1]:1234"}, 200),
+        ({"host": "192.168.1.7"}, 200),
+        ({"host": "evil.example"}, 403),
+        ({"host": "localhost.evil.example:8000"}, 403),
+        ({"host": "127.0.0.1.evil.example"}, 403),
+        ({"host": ""}, 403),
+        ({"origin": "http://evil.example"}, 403),
+        ({"origin": "null"}, 403),
+        ({"host": "localhost:80", "origin": "http://localhost:80"}, 200),
+        ({"host": "localhost:80", "origin": "http://localhost:81"}, 403),
+        ({"host": "localhost:80", "origin": "https://localhost:80"}, 403),
+        ({"sec-fetch-site": "cross-site"}, 403),
+        ({"sec-fetch-site": "same-site"}, 403),
+        ({"sec-fetch-site": "same-origin"}, 200),
+        ({"content-type": "text/plain"}, 403),
+    ],
+)
+def test_only_our_own_pages_may_ask(ask, headers, status):
+    got, told = ask("digit", {"digit": 3}, **headers)
+    assert got == status, told
+    assert ("error" in told) == (status == 403)
+
+
+def test_pages_are_not_served_under_a_strange_name(client):
+    refused = client.get("/", headers={"host": "evil.example"})
+    assert refused.status_code == 403
+    assert "script-src 'self'" in refused.headers["content-security-policy"]
+    assert client.get("/", headers={"host": "localhost"}).status_code == 200
+
+
+def test_a_host_that_was_named_is_ours():
+    guard = Guard(lambda *_: None, ["Box.local"])
+    asked = {"content-type": "application/json", "host": "box.local:8000"}
+    assert guard.refusal("POST", Headers(asked)) is None
+    assert guard.refusal("POST", Headers(asked | {"host": "other.local"})) is not None
+
+
+def test_a_question_that_never_ends_is_given_up(pages, monkeypatch):
+    monkeypatch.setattr("smtlayer_playground.server._BODY_SECONDS", 0.3)
+    own = Pages(pages.addition, pages.sudoku, pages.liars, make_sandbox(LIMITS))
+    with (
+        serving(make_app(own)) as port,
+        socket.create_connection(("127.0.0.1", port), timeout=300) as asking,
+    ):
+        asking.sendall(
+            b"POST /api/liars HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+            b"Content-Length: 100\r\n\r\n{"
+        )
+        assert b" 400 " in asking.recv(1000).partition(b"\r\n")[0]

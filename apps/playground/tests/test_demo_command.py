@@ -1,0 +1,181 @@
+"""`smtlayer demo`: which runs it takes, what it says of those it cannot take, and how it ends."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+
+import httpx
+import pytest
+import torch
+from made_run import addition_run, sudoku_run, write_run
+from rich.console import Console
+
+from helpers import running
+from smtlayer.errors import ConfigError, MissingDataError
+from smtlayer_playground import command
+from smtlayer_playground.trained import load, load_all
+from smtlayer_studies.tasks.liars_puzzle import liars_theory
+from smtlayer_studies.tasks.mnist_addition import addition_theory
+from smtlayer_studies.tasks.networks import DigitNetwork
+
+
+def smtlayer(*words, cwd=None, code="from smtlayer.__main__ import main; main()"):
+    """The command in a process of its own: exit code, and what it wrote."""
+    done = subprocess.run(
+        [sys.executable, "-c", f"import sys; sys.argv[0] = 'smtlayer'; {code}", *map(str, words)],
+        cwd=cwd, capture_output=True, text=True, check=False, timeout=300,
+    )  # fmt: skip
+    return done.returncode, done.stdout, done.stderr
+
+
+def test_a_port_that_is_taken_is_one_line_with_a_remedy(tmp_path):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        code, _, told = smtlayer("demo", "--port", taken.getsockname()[1], cwd=tmp_path)
+    assert code == 2
+    assert len(told.splitlines()) == 1
+    assert "address already in use" in told
+    assert "--port 0" in told
+
+
+@pytest.mark.parametrize("port", [0, 8123])
+@pytest.mark.parametrize("host", ["192.0.2.1", "nowhere.invalid"])  # of no machine at all
+def test_a_host_that_is_not_here_is_not_blamed_on_the_port(host, port):
+    with pytest.raises(ConfigError, match=f"port {port} of {host}: ") as told:
+        command._listen(host, port)
+    assert "--host: 127.0.0.1" in str(told.value)
+    assert "--port" not in str(told.value)
+    assert "attempting" not in str(told.value)
+
+
+def test_help_has_examples():
+    assert "\nExamples\n  smtlayer demo\n" in smtlayer("demo", "--help")[1]
+
+
+def test_packages_that_are_missing_are_one_line_with_a_remedy(tmp_path):
+    hidden = "sys.modules['starlette'] = None; from smtlayer.__main__ import main; main()"
+    code, _, told = smtlayer("demo", cwd=tmp_path, code=hidden)
+    assert code == 3
+    assert len(told.splitlines()) == 1
+    assert 'pip install ".[demo]"' in told
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return write_run(
+        tmp_path / "run", {"name": "mnist-addition"}, DigitNetwork(), addition_theory()
+    )
+
+
+def refused(*folders):
+    """What is said of folders that cannot be taken: one line."""
+    with pytest.raises((ConfigError, MissingDataError)) as told:
+        load_all(folders)
+    assert "\n" not in str(told.value)
+    return str(told.value)
+
+
+def test_a_folder_without_a_run_is_refused(tmp_path):
+    assert "smtlayer train" in refused(tmp_path / "nowhere")
+    assert "holds no run" in refused(tmp_path)
+
+
+def test_a_run_without_a_model_is_refused(folder):
+    (folder / "model.pt").unlink()
+    assert "has no model.pt" in refused(folder)
+
+
+@pytest.mark.parametrize("content", [b"", b"not a model", b"PK\x03\x04"])
+def test_a_model_that_is_damaged_is_refused(folder, content):
+    (folder / "model.pt").write_bytes(content)
+    assert "Train the run again" in refused(folder)
+
+
+def test_a_model_of_something_else_is_refused(folder):
+    torch.save({"network.weight": torch.zeros(3)}, folder / "model.pt")
+    assert "Train the run again" in refused(folder)
+
+
+def test_a_conventional_run_is_refused(tmp_path):
+    task = {"name": "mnist-addition"}
+    made = write_run(tmp_path / "run", task, DigitNetwork(), addition_theory(), layer=False)
+    assert "without a layer" in refused(made)
+
+
+def test_a_run_of_a_task_without_a_page_is_refused(tmp_path):
+    made = write_run(tmp_path / "run", {"name": "visual-algebra"}, DigitNetwork(), liars_theory())
+    assert "which has no page" in refused(made)
+
+
+def test_two_runs_of_a_task_are_refused(folder):
+    assert "Give one of them" in refused(folder, folder)
+
+
+def test_a_folder_of_methods_gives_the_one_with_a_layer(folder):
+    conventional = folder.parent / "conventional"
+    write_run(conventional, {"name": "mnist-addition"}, DigitNetwork(), addition_theory(),
+              layer=False)  # fmt: skip
+    assert load(folder.parent).folder == folder
+    folder.rename(folder.parent / "best")
+    assert load(folder.parent).folder == folder.parent / "best"
+
+
+def test_runs_of_several_tasks_fill_their_pages(tmp_path):
+    found = load_all([addition_run(tmp_path / "a"), sudoku_run(tmp_path / "s")])
+    assert set(found) == {"mnist-addition", "visual-sudoku"}
+    assert found["visual-sudoku"].options["reading"] == "digits"
+
+
+def test_without_a_run_a_small_one_is_trained_once(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    small = ["train.rows=32", "train.test_rows=32", "train.epochs=1"]
+    found = command.quick_run(Console(), None, settings=small)
+    assert found == command.QUICK / "best"
+    assert "training one on a sample of digits" in " ".join(capsys.readouterr().out.split())
+    assert load(found).task == "mnist-addition"
+    # Equal pairs alone would let 3 + 3 be read as 1 + 5, and the hints of a Sudoku with it.
+    assert load(found).options["percent"] == 100
+    assert command.quick_run(Console(), None, settings=small) == found
+    assert capsys.readouterr().out == ""
+
+
+# The fifth root of a number modulo 2^60: no solver finds it in seconds.
+HARD = (
+    "(declare-const x (_ BitVec 60)) (declare-const y Bool)"
+    "(assert (= y (= (bvmul x x x x x) (_ bv123456789012345677 60))))"
+)
+
+
+@pytest.mark.slow  # Ctrl-C while nothing is asked: see the fixture of test_browser.py
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGINT for other processes")
+def test_ctrl_c_ends_it_even_while_it_works(addition_folder, tmp_path):
+    words = ["-m", "smtlayer", "demo", str(addition_folder), "--port", "0", "--no-open"]
+    line, options = [sys.executable, *words], {"text": True, "start_new_session": True}
+    with running(line, cwd=tmp_path, **options) as serving:
+        lines = iter(serving.stdout.readline, "")
+        url = next(line.split()[1] for line in lines if line.startswith("Open "))
+        with httpx.Client(base_url=url, timeout=60) as client:
+            question = {"text": HARD, "inputs": "y", "outputs": "y"}
+            easy = question | {"text": "(declare-const y Bool)(assert (or y (not y)))"}
+            assert client.post("/api/theory", json=easy).status_code == 200
+            with pytest.raises(httpx.ReadTimeout):
+                client.post("/api/theory", json=question, timeout=1)
+            os.killpg(serving.pid, signal.SIGINT)  # as a terminal does: to all of the group
+            out, told = serving.communicate(timeout=60)
+    assert serving.returncode == 0
+    assert told == ""
+    assert out.strip().endswith("Ended.")
+    assert has_ended(serving.pid)
+
+
+def has_ended(group):
+    """Whether nobody is left in a group of processes, or soon will be."""
+    for _ in range(100):
+        try:
+            os.killpg(group, 0)
+        except ProcessLookupError:
+            return True
+        time.sleep(0.1)
+    return False

@@ -1,0 +1,69 @@
+"""This file times the start: from a theory's definition to a layer that answers."""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from smtlayer.nn import SMTLayer
+from smtlayer.theory import Theory
+from smtlayer_studies.tasks.liars_puzzle import liars_theory
+from smtlayer_studies.tasks.mnist_addition import addition_theory
+from smtlayer_studies.tasks.visual_algebra import algebra_theory
+from smtlayer_studies.tasks.visual_sudoku import sudoku_theory
+
+THEORIES: Mapping[str, Callable[[], Theory]] = {
+    "MNIST addition": addition_theory,
+    "visual algebra": algebra_theory,
+    "liar's puzzle": liars_theory,
+    "liar's puzzle, as printed": lambda: liars_theory(as_printed=True),
+    "visual Sudoku": sudoku_theory,
+}
+COLD_S, CACHED_S = 2.0, 0.2
+
+
+@dataclass(frozen=True)
+class Start:
+    """Seconds until a task's layer is ready, in a new process, imports not counted."""
+
+    task: str
+    backend: str
+    cold_s: float
+    cached_s: float
+
+    @property
+    def met(self) -> bool:
+        """Whether both bars are kept."""
+        return self.cold_s <= COLD_S and self.cached_s <= CACHED_S
+
+
+def startup() -> list[Start]:
+    """Every task's theory, without a cache and with the cache that this left behind."""
+    with tempfile.TemporaryDirectory() as folder:
+        cold, cached = (_in_a_new_process(folder) for _ in range(2))
+    return [Start(task, backend, s, cached[task][1]) for task, (backend, s) in cold.items()]
+
+
+def _in_a_new_process(cache: str) -> dict[str, tuple[str, float]]:
+    code = "from smtlayer_benchmarks import startup; startup.report()"
+    environment = os.environ | {"SMTLAYER_CACHE": cache}
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
+    )
+    found: dict[str, tuple[str, float]] = json.loads(done.stdout)
+    return found
+
+
+def report() -> None:
+    """Prints who answers and the seconds for each task, as JSON."""
+    found = {}
+    SMTLayer(addition_theory())  # first calls of torch and z3
+    for task, make in THEORIES.items():
+        start = time.perf_counter()
+        layer = SMTLayer(make())
+        found[task] = (layer.solver.name, time.perf_counter() - start)
+    print(json.dumps(found))

@@ -1,0 +1,9 @@
+"""Blame rules tried on a theory without a network."""
+
+from smtlayer.lab.laboratory import LabOptions as LabOptions
+from smtlayer.lab.laboratory import LabResult as LabResult
+from smtlayer.lab.laboratory import LabRun as LabRun
+from smtlayer.lab.laboratory import run_lab as run_lab
+from smtlayer.lab.problems import LabProblem as LabProblem
+from smtlayer.lab.problems import LabRows as LabRows
+from smtlayer.lab.problems import problem_of as problem_of

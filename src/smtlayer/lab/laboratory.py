@@ -1,0 +1,344 @@
+"""The laboratory: tries blame rules on a theory without a network or images.
+
+A network is replaced by the least that can learn: for each kind of symbol (the digit 3, say) one
+vector of logits, and Gaussian noise on each look at it. Nothing but the theory and the blame rule
+then decides whether the symbols get their meaning from the labels of whole rows. Where a rule gets
+stuck here, it often does so with images too, and finding out takes seconds.
+
+The layer and the rules are the real ones. All seeds are trained at once, as rows of one batch.
+Scores are taken on every combination of symbols that the problem tests, shown in training or not:
+a rule that is chosen by them has seen which combinations are tested, though no test image.
+"""
+
+import math
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from smtlayer.errors import ConfigError
+from smtlayer.lab.problems import (
+    MAX_MODELS,
+    LabProblem,
+    LabRows,
+    problem_of,
+    symbols_in,
+    unique_rows,
+)
+from smtlayer.nn import BlameRule, SMTLayer, parse_rule
+from smtlayer.plain import is_whole, make_plain
+from smtlayer.solvers import Table
+from smtlayer.solvers.table.models import list_models
+from smtlayer.theory import Theory
+
+GROUNDED = 0.98  # share of test rows that are right, from which on a seed counts as grounded
+_MOST_ROWS = 2_000  # rows of an evaluation; more are drawn from
+_CHANCE = 0.05  # a difference in counts that chance makes more often is none
+
+
+@dataclass(frozen=True)
+class LabOptions:
+    """How the laboratory trains: SGD with Nesterov momentum of 0.9.
+
+    Args:
+        steps: Steps of training.
+        rows: Rows of each seed in a batch.
+        lr: Learning rate in the first half of training.
+        late_lr: Learning rate at the start of the second half, from where it falls to nothing as a
+            cosine. Large steps are what leaves plateaus.
+        noise: Standard deviation of a logit from look to look.
+        start: Standard deviation of the logits before training.
+
+    Raises:
+        ConfigError: If one of them is no such number, or not above 0 (`noise` may be 0).
+    """
+
+    steps: int = 1000
+    rows: int = 32
+    lr: float = 3.0
+    late_lr: float = 20.0
+    noise: float = 0.5
+    start: float = 0.3
+
+    def __post_init__(self) -> None:
+        try:
+            make_plain(self)
+        except ConfigError as error:
+            raise ConfigError(f"LabOptions: {error}") from error
+        for name in ("steps", "rows", "lr", "late_lr", "start"):
+            if not getattr(self, name) > 0:
+                raise ConfigError(f"LabOptions: {name} must be above 0. Got {getattr(self, name)}.")
+        if not self.noise >= 0:
+            raise ConfigError(f"LabOptions: noise must be at least 0. Got {self.noise}.")
+
+    def lr_at(self, progress: float) -> float:
+        """The learning rate when training has come this far."""
+        if progress < 0.5:
+            return self.lr
+        return self.late_lr * (1 + math.cos(math.pi * (2 * progress - 1))) / 2
+
+
+@dataclass(frozen=True)
+class LabRun:
+    """What one rule came to, a number a seed, without noise."""
+
+    rule: str
+    train: tuple[float, ...]  # share of the shown rows that are right
+    test: tuple[float, ...]  # share of the tested rows that are right
+    symbols: tuple[float, ...]  # share of the kinds of symbols whose every column is read right
+    seconds: float  # for all seeds together
+
+    @property
+    def grounded(self) -> int:
+        """Seeds with at least 98 % of the tested rows right."""
+        return sum(score >= GROUNDED for score in self.test)
+
+    @property
+    def mean(self) -> float:
+        """The mean test accuracy."""
+        return sum(self.test) / len(self.test)
+
+    @property
+    def unnoticed(self) -> int:
+        """Seeds that are right on what training shows and still not grounded.
+
+        Where this is 0, failures show in training accuracy, and starting anew cures them.
+        """
+        pairs = zip(self.train, self.test, strict=True)
+        return sum(train >= GROUNDED > test for train, test in pairs)
+
+    @property
+    def renamed(self) -> int:
+        """Seeds that are grounded although they read some symbol otherwise than the theory means.
+
+        Two names may be exchanged throughout, say, where the outputs do not depend on it.
+        """
+        pairs = zip(self.test, self.symbols, strict=True)
+        return sum(test >= GROUNDED and symbols < 1 for test, symbols in pairs)
+
+    @property
+    def plateaus(self) -> tuple[tuple[int, int], ...]:
+        """Test accuracies in whole per cent, each with its number of seeds, best first."""
+        return tuple(sorted(Counter(round(100 * t) for t in self.test).items(), reverse=True))
+
+
+@dataclass(frozen=True)
+class LabResult:
+    """What each rule came to on one problem."""
+
+    problem: str
+    models: int
+    kinds: int  # of symbols
+    shown: int  # rows in training
+    tested: int
+    seeds: int
+    options: LabOptions
+    runs: tuple[LabRun, ...]
+    left_out: int = 0  # choices of inputs that leave the outputs open, and are not shown
+
+    @property
+    def best(self) -> LabRun:
+        """The rule that grounds most seeds; of equals the one with the best mean, or the first."""
+        return max(self.runs, key=lambda run: (run.grounded, run.mean))
+
+    @property
+    def as_good(self) -> tuple[LabRun, ...]:
+        """Other rules that so few seeds cannot tell from the best (Fisher's exact test, 5 %)."""
+        best = self.best
+        return tuple(
+            run for run in self.runs
+            if run is not best and _by_chance(best.grounded, run.grounded, self.seeds) >= _CHANCE
+        )  # fmt: skip
+
+
+def run_lab(
+    theory: Theory | LabProblem,
+    rules: str | Sequence[str | BlameRule],
+    *,
+    seeds: int = 20,
+    options: LabOptions = LabOptions(),  # noqa: B008 (frozen)
+    on_step: Callable[[str, int], None] | None = None,
+) -> LabResult:
+    """Tries blame rules on a theory: from how many random starts do symbols get their meaning?
+
+    A rule such as `mix` draws once a batch, and so for all seeds alike.
+
+    Args:
+        theory: A theory, every model of which is shown whose inputs decide its outputs (`left_out`
+            of the result counts the others); or a problem, from `problem_of` or `task_problem`,
+            which says more.
+        rules: Blame rules, as objects or as text; a text alone is one rule.
+        seeds: Random starts. All rules begin with the same ones.
+        options: How to train.
+        on_step: Is told the rule and the number of steps done.
+
+    Raises:
+        ValueError: If a rule cannot be read.
+        TypeError: If the theory, a rule or the options are none.
+        ConfigError: If there are no rules or no seeds.
+
+    Examples:
+        >>> import z3
+        >>> a, b, y = z3.Bools("a b y")
+        >>> theory = Theory(y == z3.And(a, b), inputs=[a, b], outputs=[y])
+        >>> result = run_lab(theory, ["core"], seeds=3, options=LabOptions(steps=50))
+        >>> result.best.rule, result.best.grounded
+        ('core', 3)
+    """
+    parsed = _parsed(rules)
+    if not is_whole(seeds, 1) or not parsed:
+        raise ConfigError(
+            f"run_lab expects at least one rule and one seed. Got {len(parsed)} and {seeds!r}."
+        )
+    seeds = int(seeds)  # numpy's are not JSON's
+    _refuse_other(theory, options)
+    problem = problem_of(theory) if isinstance(theory, Theory) else theory
+    models = list_models(problem.theory, MAX_MODELS)
+    kinds = _Readers(problem, 1, options.start).kinds
+    with one_thread():
+        runs = tuple(_run(problem, rule, seeds, options, on_step) for rule in parsed)
+    return LabResult(problem.name, len(models), kinds, len(problem.shown), len(problem.tested),
+                     seeds, options, runs, problem.left_out)  # fmt: skip
+
+
+def _parsed(rules: str | Sequence[str | BlameRule]) -> list[BlameRule]:
+    if not isinstance(rules, Iterable):
+        raise TypeError(f"run_lab expects a list of rules, as ['core']. Got {rules!r}.")
+    given = [rules] if isinstance(rules, str) else list(rules)
+    for rule in given:
+        if not callable(rule) and not isinstance(rule, str):
+            raise TypeError(f"run_lab expects rules such as core, or their text. Got {rule!r}.")
+    return [parse_rule(rule) if isinstance(rule, str) else rule for rule in given]
+
+
+def _refuse_other(theory: object, options: object) -> None:
+    if not isinstance(theory, Theory | LabProblem):
+        raise TypeError(
+            f"run_lab expects a Theory, or a problem from problem_of or task_problem. "
+            f"Got {theory!r}."
+        )
+    if not isinstance(options, LabOptions):
+        raise TypeError(f"run_lab expects options as LabOptions(...). Got {options!r}.")
+
+
+class _Readers:
+    """Logits for each kind of symbol and each seed: what stands in for a network."""
+
+    def __init__(self, problem: LabProblem, seeds: int, start: float) -> None:
+        self._widths, self._readers = problem.widths, problem.readers
+        every = torch.cat([problem.shown.inputs, problem.tested.inputs])
+        parts = symbols_in(every, self._widths)
+        self.signs = []  # (kinds, width) a reader
+        for reader in range(max(self._readers) + 1):
+            own = [p for p, r in zip(parts, self._readers, strict=True) if r == reader]
+            self.signs.append(unique_rows(torch.cat(own)))
+        self.logits = [
+            torch.stack([_start(signs, seed, reader) for seed in range(seeds)]).mul_(start)
+            for reader, signs in enumerate(self.signs)
+        ]  # (S, kinds, width) a reader
+        for logits in self.logits:
+            logits.requires_grad_()
+
+    @property
+    def kinds(self) -> int:
+        """How many kinds of symbols there are."""
+        return sum(map(len, self.signs))
+
+    def kinds_in(self, inputs: Tensor) -> Tensor:
+        """The number of the kind of each symbol: (C, n) to (C, symbols)."""
+        found = []
+        for part, reader in zip(symbols_in(inputs, self._widths), self._readers, strict=True):
+            same = (part[:, None] == self.signs[reader]).all(-1)  # (C, kinds)
+            found.append(same.int().argmax(-1))
+        return torch.stack(found, dim=-1)
+
+    def read(self, kinds: Tensor) -> Tensor:
+        """What the readers of each seed say: (S, B, symbols) to (S, B, n)."""
+        seeds = torch.arange(len(kinds))[:, None]
+        read = [self.logits[r][seeds, kinds[..., i]] for i, r in enumerate(self._readers)]
+        return torch.cat(read, dim=-1)
+
+    def right(self) -> Tensor:
+        """The share of kinds that are read right: (S,)."""
+        pairs = zip(self.logits, self.signs, strict=True)
+        return torch.cat([((x > 0) == (s > 0)).all(-1) for x, s in pairs], dim=-1).double().mean(-1)
+
+
+def _start(signs: Tensor, seed: int, reader: int) -> Tensor:
+    generator = torch.Generator().manual_seed(1009 * seed + reader)
+    return torch.randn(signs.shape, generator=generator)
+
+
+def _run(
+    problem: LabProblem,
+    rule: BlameRule,
+    seeds: int,
+    options: LabOptions,
+    on_step: Callable[[str, int], None] | None,
+) -> LabRun:
+    begin = time.perf_counter()
+    layer = SMTLayer(problem.theory, backend=Table(max_models=MAX_MODELS), backward=rule)
+    readers = _Readers(problem, seeds, options.start)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        for step in _train(problem, layer, readers, seeds, options):
+            if on_step is not None:
+                on_step(str(rule), step)
+        scores = [_right_rows(rows, layer, readers) for rows in (problem.shown, problem.tested)]
+    train, test, symbols = (tuple(part.tolist()) for part in (*scores, readers.right()))
+    return LabRun(str(rule), train, test, symbols, time.perf_counter() - begin)
+
+
+def _train(
+    problem: LabProblem, layer: SMTLayer, readers: _Readers, seeds: int, options: LabOptions
+) -> Iterator[int]:
+    kinds, wanted = readers.kinds_in(problem.shown.inputs), problem.shown.outputs.float()
+    optimizer = torch.optim.SGD(readers.logits, lr=options.lr, momentum=0.9, nesterov=True)
+    n, m = problem.theory.n_inputs, problem.theory.n_outputs
+    for step in range(options.steps):
+        layer.progress = step / options.steps
+        optimizer.param_groups[0]["lr"] = options.lr_at(layer.progress)
+        rows = torch.randint(len(problem.shown), (seeds, options.rows))
+        logits = readers.read(kinds[rows])
+        logits = logits + options.noise * torch.randn_like(logits)
+        outputs = layer(logits)
+        optimizer.zero_grad()
+        # The layer scales a row by its gradient's size over n: a mean over each seed's own rows.
+        outputs.backward(-wanted[rows] * (n / m / options.rows))
+        optimizer.step()
+        yield step + 1
+
+
+@torch.no_grad()
+def _right_rows(rows: LabRows, layer: SMTLayer, readers: _Readers) -> Tensor:
+    """The share of rows that each seed gets right: (S,)."""
+    if len(rows) > _MOST_ROWS:
+        rows = rows[torch.randperm(len(rows))[:_MOST_ROWS]]
+    seeds = len(readers.logits[0])
+    logits = readers.read(readers.kinds_in(rows.inputs).expand(seeds, -1, -1))
+    layer.eval()
+    right: Tensor = (layer(logits) == rows.outputs).all(-1)
+    layer.train()
+    return right.double().mean(-1)
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Runs torch on one thread."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
+
+
+def _by_chance(more: int, fewer: int, seeds: int) -> float:
+    """How often so large a difference between two counts comes by chance alone, one-sided."""
+    both = more + fewer
+    ways = [math.comb(seeds, k) * math.comb(seeds, both - k) for k in range(both + 1)]
+    return sum(ways[more:]) / sum(ways)

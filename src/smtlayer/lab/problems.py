@@ -1,0 +1,165 @@
+"""This file holds what the laboratory trains on: rows of symbols, shown or only tested."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import accumulate, pairwise
+
+import torch
+from torch import Tensor
+
+from smtlayer.errors import ConfigError, TheoryError, TooManyModelsError
+from smtlayer.solvers.table.models import list_models
+from smtlayer.theory import Theory
+
+MAX_MODELS = 20_000
+
+
+@dataclass(frozen=True, eq=False)
+class LabRows:
+    """Rows of symbols with the outputs that follow from them."""
+
+    inputs: Tensor  # (C, n) int8
+    outputs: Tensor  # (C, m) int8
+
+    def __len__(self) -> int:
+        return len(self.inputs)
+
+    def __getitem__(self, index: Tensor) -> "LabRows":
+        return LabRows(self.inputs[index], self.outputs[index])
+
+
+@dataclass(frozen=True, eq=False)
+class LabProblem:
+    """A theory, how its input columns make symbols, and which rows training shows."""
+
+    name: str
+    theory: Theory
+    widths: tuple[int, ...]  # columns of each symbol, in order
+    readers: tuple[int, ...]  # the number of the reader of each symbol
+    shown: LabRows
+    tested: LabRows
+    left_out: int = 0  # choices of inputs that leave the outputs open, and so are no rows
+
+    @property
+    def choices(self) -> int:
+        """How many choices of inputs there are, with those left out."""
+        return self.left_out + len(unique_rows(torch.cat([self.shown.inputs, self.tested.inputs])))
+
+
+def problem_of(
+    theory: Theory,
+    *,
+    name: str = "theory",
+    widths: Sequence[int] | None = None,
+    separate: bool = False,
+    shown: float = 1.0,
+    seed: int = 0,
+) -> LabProblem:
+    """A problem of any theory with few models: every model whose inputs decide its outputs.
+
+    Args:
+        theory: The theory.
+        name: What to call it.
+        widths: How many columns make a symbol, symbol by symbol; by default each input of the
+            theory is one.
+        separate: Whether each symbol has a reader of its own. Otherwise symbols share one that have
+            the same width and are both one-hot, or both not.
+        shown: Share of the rows that training shows, drawn at random such that every kind of symbol
+            occurs; the others are tested. With 1, all are shown and tested.
+        seed: Seed of that draw.
+
+    Raises:
+        TooManyModelsError: If the models cannot be listed.
+        TheoryError: If the theory has no model, or inputs never decide the outputs.
+        ConfigError: If an option cannot be used as given.
+
+    Examples:
+        >>> import z3
+        >>> a, b, y = z3.Bools("a b y")
+        >>> problem = problem_of(Theory(y == z3.Xor(a, b), inputs=[a, b], outputs=[y]))
+        >>> problem.readers, len(problem.shown), len(problem.tested)
+        ((0, 0), 4, 4)
+    """
+    if not 0 < shown <= 1:
+        raise ConfigError(f"The laboratory expects shown above 0 and at most 1. Got {shown:g}.")
+    sizes = tuple(theory.input_widths if widths is None else widths)
+    if min(sizes) < 1 or sum(sizes) != theory.n_inputs:
+        raise ConfigError(
+            f"The laboratory expects widths of at least 1 that add up to the theory's "
+            f"{theory.n_inputs} input columns. Got {', '.join(map(str, sizes))}."
+        )
+    alike: Sequence[object] = sizes
+    if widths is None:
+        alike = [(s.width, s.kind == "one-hot") for s in theory.input_symbols]
+    readers = _readers(range(len(sizes)) if separate else alike)
+    rows, left_out = _decided(theory)
+    if shown == 1:
+        return LabProblem(name, theory, sizes, readers, rows, rows, left_out)
+    order, needed = _covering_order(rows.inputs, sizes, readers, seed)
+    count = round(shown * len(rows))
+    if not needed <= count < len(rows):
+        raise ConfigError(
+            f"The laboratory expects shown={shown:g} to leave at least one of {len(rows)} rows to "
+            f"test, and to show every kind of symbol, which takes {needed} here. Got {count} rows."
+        )
+    parts = rows[order[:count]], rows[order[count:]]
+    return LabProblem(name, theory, sizes, readers, *parts, left_out)
+
+
+def symbols_in(inputs: Tensor, widths: Sequence[int]) -> list[Tensor]:
+    """The columns of each symbol: (C, n) to (C, width) a symbol."""
+    ends = list(accumulate(widths, initial=0))
+    return [inputs[:, start:end] for start, end in pairwise(ends)]
+
+
+def unique_rows(rows: Tensor) -> Tensor:
+    """Each row once, in order."""
+    once: Tensor = rows.unique(dim=0)  # type: ignore[no-untyped-call]
+    return once
+
+
+def _readers(alike: Sequence[object]) -> tuple[int, ...]:
+    """Numbers for things, the same for equal ones."""
+    numbers = {thing: i for i, thing in enumerate(dict.fromkeys(alike))}
+    return tuple(numbers[thing] for thing in alike)
+
+
+def _decided(theory: Theory) -> tuple[LabRows, int]:
+    """Models whose inputs leave one choice of outputs, and how many inputs leave several."""
+    models = list_models(theory, MAX_MODELS)
+    if not models.complete:
+        raise TooManyModelsError(
+            f"The laboratory lists all models, and this theory {models.reason}. "
+            f"Try a smaller instance of it: fewer or narrower inputs."
+        )
+    if not len(models):
+        raise TheoryError(
+            "The laboratory needs a theory with models. This one has none: its constraints "
+            "contradict each other. Theory.check() tells which do."
+        )
+    times = Counter(map(tuple, models.inputs.tolist()))
+    decided = torch.tensor([times[tuple(row)] == 1 for row in models.inputs.tolist()])
+    if not decided.any():
+        raise TheoryError(
+            "The laboratory needs inputs that decide the outputs, to tell right from wrong. In "
+            "this theory none do: add constraints, or leave out outputs that stay open."
+        )
+    rows = LabRows(models.inputs[decided], models.outputs[decided])
+    return rows, len(times) - len(rows)
+
+
+def _covering_order(
+    inputs: Tensor, widths: Sequence[int], readers: Sequence[int], seed: int
+) -> tuple[Tensor, int]:
+    """A random order in which rows that bring a new kind come first, and how many these are."""
+    random = torch.randperm(len(inputs), generator=torch.Generator().manual_seed(seed)).tolist()
+    met: set[tuple[int, tuple[int, ...]]] = set()
+    first: list[int] = []
+    later: list[int] = []
+    parts = [part.tolist() for part in symbols_in(inputs, widths)]
+    for row in random:
+        kinds = {(r, tuple(part[row])) for r, part in zip(readers, parts, strict=True)}
+        (later if kinds <= met else first).append(row)
+        met |= kinds
+    return torch.tensor(first + later), len(first)

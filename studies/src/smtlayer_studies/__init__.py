@@ -1,0 +1,1 @@
+"""The paper's experiments, and what goes beyond them: tasks, runs, reports."""

@@ -1,0 +1,1 @@
+"""Commands that train, score and show the studies."""

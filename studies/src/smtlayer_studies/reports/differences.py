@@ -1,0 +1,91 @@
+"""What differs between a run of ours and the paper's method that it stands beside."""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from smtlayer_studies.reports.paper import ROWS, Quoted
+
+Record = Mapping[str, Any]
+_FACTS = {
+    "mnist-addition": "digits ≤ 9",
+    "visual-algebra": "numbers in range",
+    "liars-puzzle": "one speaker per sentence",
+}
+_DATA = {
+    "visual-algebra": "letters a to m",
+    "liars-puzzle": "random word vectors",
+    "visual-sudoku": "other boards",
+}
+NOTES = (
+    "What differs from the paper: *digits ≤ 9*, *numbers in range*, *one speaker per sentence*: "
+    "facts that the problem states and the paper's formula does not. *Other boards*, *letters a to "
+    "m*, *random word vectors*: data that we could get. *Shifts*: training images are moved at "
+    "random. "
+    "*a + b epochs*: pre-training and training. *Cores by confidence*: minimal cores that keep the "
+    "least confident inputs; *mix*, *marginal*, *maxsmt*: another rule. *Log-odds*: weights of "
+    "repairs at test time, softmax in the paper. *Starts*: trainings that fail by their training "
+    "accuracy begin again.",
+)
+_BATCH = {"mnist-addition": 128, "visual-algebra": 64, "liars-puzzle": 32, "visual-sudoku": 1}
+
+
+def differences(record: Record) -> tuple[str, ...]:
+    """In which ways a run differs from what the paper describes, each in a few words.
+
+    A run without a layer is compared with the paper's conventional network, any other with the
+    paper's SMTLayer. `NOTES` explains the words. A record without options, or of an experiment that
+    the paper does not have, cannot be compared.
+    """
+    config = record["config"]
+    if not config or record["row"] not in ROWS:
+        return ()
+    layer = config["layer"]
+    quoted = ROWS[record["row"]].methods["conventional" if layer is None else "smtlayer"]
+    found = [*_knowledge(config), *_training(config, quoted)]
+    return tuple(found if layer is None else [*found, *_rule(config)])
+
+
+def _knowledge(config: Mapping[str, Any]) -> Iterator[str]:
+    """Data, and what is stated or shown beyond the paper's."""
+    task, name = config["task"], config["task"]["name"]
+    if name == "visual-sudoku" or name == "liars-puzzle" or task.get("configuration") == 2:
+        yield _DATA[name]
+    if config["layer"] is not None and name in _FACTS and not task.get("as_printed"):
+        yield _FACTS[name]
+    if task.get("reading") == "digits":
+        yield "one-hot digits"
+    if task.get("network") == "ordered":
+        yield "own network"
+    if config["pretrain"]["kind"] == "teacher":
+        yield "taught by own network"
+    if shift := config["train"].get("shift"):
+        yield f"shifts ≤ {shift} px"
+
+
+def _training(config: Mapping[str, Any], quoted: Quoted) -> Iterator[str]:
+    pretrain, train = config["pretrain"], config["train"]
+    # A teacher needs one epoch to find where to look, then as many as the network that it teaches.
+    before = {"none": 0, "teacher": 1 + 2 * pretrain["epochs"]}
+    epochs = (before.get(pretrain["kind"], pretrain["epochs"]), train["epochs"])
+    optimizer, rate = re.fullmatch(r"(\w+)\(([^,]+).*\)", quoted.optimizer).groups()  # type: ignore[union-attr]
+    same = (train["optimizer"], train["lr"]) == (optimizer.lower(), float(rate))
+    if not same:
+        yield f"{'Adam' if train['optimizer'] == 'adam' else 'SGD'}({train['lr']:g})"
+    if epochs != quoted.epochs:
+        yield (f"{epochs[0]} + " if epochs[0] else "") + f"{epochs[1]} epochs"
+    size = _BATCH[config["task"]["name"]]
+    if config["layer"] is not None and train["batch_size"] != size:
+        yield f"batches of {train['batch_size']}"
+    if (most := config["restarts"]["most"]) > 1:
+        yield f"up to {most} starts"
+
+
+def _rule(config: Mapping[str, Any]) -> Iterator[str]:
+    rule = str(config["layer"]["backward"])
+    if rule == "core":
+        yield "cores by confidence"
+    else:
+        yield "annealed marginal" if "anneal(" in rule else rule
+    if config["layer"]["weights"] != "softmax":
+        yield "log-odds"

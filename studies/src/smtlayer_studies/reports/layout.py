@@ -1,0 +1,218 @@
+"""Lays results out as tables of text, ours beside the paper's, for any way of rendering them."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from smtlayer_studies.reports.differences import NOTES
+from smtlayer_studies.reports.paper import DEVICE, QUOTED_FROM, ROWS, TITLES, row_title
+from smtlayer_studies.reports.table import LEAST_EPOCHS, Result
+
+DASH = "\N{EN DASH}"
+QUOTED = "\N{DAGGER}"
+TIMES = "\N{MULTIPLICATION SIGN}"
+METHOD_TITLES = {
+    "conventional": "conventional",
+    "conventional-same-budget": "conventional, same budget",
+    "paper": "ours, paper's recipe",
+    "best": "ours",
+    "no-shift": "ours, no shifts",
+    "untaught": "ours, not taught",
+    "own-network": "ours, own network",
+    "as-printed": "ours, theory as printed",
+    "default-split": "ours, default split only",
+}
+_COMPARED, _OTHERS = ("conventional", "smtlayer"), ("satnet", "scallop")  # in the paper
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a table."""
+
+    title: str
+    is_text: bool = False  # else numbers, which stand at the right
+
+
+@dataclass(frozen=True)
+class TextTable:
+    """A table without a look."""
+
+    name: str
+    title: str
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[str, ...], ...]
+    notes: tuple[str, ...]
+
+
+def method_title(method: str) -> str:
+    """What a method of an experiment is called in tables."""
+    return METHOD_TITLES.get(method, f"ours, {method}")
+
+
+def tables(results: Sequence[Result]) -> tuple[TextTable, TextTable]:
+    """The table of accuracies and the table of times."""
+    count = _usual_count(results)
+    texts = [Column("experiment", True), Column("method", True)]
+    accuracy = TextTable(
+        "accuracy",
+        "Test accuracy",
+        (*texts, Column("test accuracy, %"), Column("symbols read, %"),
+         Column("what differs from the paper", True)),
+        tuple(_grouped(_accuracy_rows(results, count))),
+        _accuracy_notes(results, count),
+    )  # fmt: skip
+    times = TextTable(
+        "times",
+        "Seconds per epoch",
+        (*texts, Column("seconds"), Column("same, dense head"), Column("ratio"),
+         Column("timed epochs")),
+        tuple(_grouped(_time_rows(results))),
+        _time_notes(results),
+    )  # fmt: skip
+    return accuracy, times
+
+
+def summary(results: Sequence[Result]) -> TextTable:
+    """One line per experiment: what a reader of the README wants to know."""
+    count = _usual_count(results)
+    rows = []
+    for row in dict.fromkeys(result.row for result in results):
+        ours = {result.method: result for result in results if result.row == row}
+        dense, best = ours.get("conventional-same-budget"), ours.get("best")
+        paper = ROWS[row].accuracy("smtlayer") if row in ROWS else None
+        rows.append((
+            row_title(row), _spread(dense, count), _one_decimal(paper), _spread(best, count),
+            _differences(best),
+        ))  # fmt: skip
+    columns = (
+        Column("Test accuracy, %", True), Column("conventional, same budget"),
+        Column(f"SMTLayer, paper {QUOTED}"), Column("ours"),
+        Column("what differs from the paper", True),
+    )  # fmt: skip
+    return TextTable("summary", "Test accuracy", columns, tuple(rows), ())
+
+
+def _usual_count(results: Sequence[Result]) -> int:
+    """How many seeds most results have."""
+    usual = Counter(len(result.seeds) for result in results).most_common(1)
+    return usual[0][0] if usual else 0
+
+
+def _grouped(rows: Iterable[tuple[str, ...]]) -> Iterator[tuple[str, ...]]:
+    """The rows, with the name of each experiment on its first row only."""
+    before = None
+    for name, *cells in rows:
+        yield ("" if name == before else name, *cells)
+        before = name
+
+
+def _accuracy_rows(results: Sequence[Result], count: int) -> Iterator[tuple[str, ...]]:
+    for result, quoted in _with_quoted(results):
+        title = row_title(result.row)
+        if quoted is not None:
+            accuracy = ROWS[result.row].accuracy(quoted)
+            yield title, f"{_paper_title(quoted)}", _one_decimal(accuracy), DASH, DASH
+        else:
+            yield (
+                title, method_title(result.method), _spread(result, count),
+                _one_decimal(result.representation), _differences(result),
+            )  # fmt: skip
+
+
+def _time_rows(results: Sequence[Result]) -> Iterator[tuple[str, ...]]:
+    for result, quoted in _with_quoted(results):
+        title = row_title(result.row)
+        if quoted not in (None, "conventional"):
+            paper = ROWS[result.row].methods
+            seconds, dense = (paper[name].seconds for name in (quoted, "conventional"))
+            numbers = (_seconds(seconds), _seconds(dense), _ratio(seconds / dense))
+            yield title, _paper_title(quoted), *numbers, DASH
+        elif quoted is None and result.epoch_ratio is not None:
+            ratio = _ratio(result.epoch_ratio, result.epoch_ratio_sd)
+            numbers = (_seconds(result.epoch_seconds), _seconds(result.conventional_seconds), ratio)
+            yield title, method_title(result.method), *numbers, str(result.timed_epochs)
+
+
+def _with_quoted(results: Sequence[Result]) -> Iterator[tuple[Result, str | None]]:
+    """Results, and methods that are quoted from the paper: each where a reader would compare it."""
+    for row in dict.fromkeys(result.row for result in results):
+        ours = [result for result in results if result.row == row]
+        known = ROWS[row].methods if row in ROWS else {}
+        left = [name for name in _COMPARED if name in known]
+        for result in ours:
+            quoted = _COMPARED[not result.method.startswith(_COMPARED[0])]
+            if quoted in left:
+                left.remove(quoted)
+                yield result, quoted
+            yield result, None
+        for quoted in (*left, *(name for name in _OTHERS if name in known)):
+            yield ours[0], quoted
+
+
+def _paper_title(method: str) -> str:
+    return f"{TITLES[method]}, paper {QUOTED}"
+
+
+def _differences(result: Result | None) -> str:
+    return "; ".join(result.differences) if result and result.differences else DASH
+
+
+def _one_decimal(number: float | None) -> str:
+    return DASH if number is None else f"{number:.1f}"
+
+
+def _spread(result: Result | None, count: int) -> str:
+    if result is None:
+        return DASH
+    text = f"{result.mean:.1f}" + ("" if result.sd is None else f" ± {result.sd:.1f}")
+    return text if len(result.seeds) == count else f"{text} ({len(result.seeds)})"
+
+
+def _seconds(number: float | None) -> str:
+    if number is None:
+        return DASH
+    return f"{number:.0f}" if number >= 100 else f"{number:.1f}" if number >= 1 else f"{number:.2f}"
+
+
+def _ratio(number: float, sd: float | None = None) -> str:
+    spread = "" if sd is None else f" ± {sd:.2f}"
+    return f"{number:.1f} {TIMES}" if number >= 10 else f"{number:.2f}{spread} {TIMES}"
+
+
+def _accuracy_notes(results: Sequence[Result], count: int) -> tuple[str, ...]:
+    seeds = "one seed" if count == 1 else f"{count} seeds"
+    varied = any(len(result.seeds) != count for result in results)
+    splits = "liars-puzzle" in {result.row for result in results}
+    return (
+        f"Ours: mean ± sample standard deviation of {seeds}"
+        + (", or of as many as stand in brackets." if varied else ".")
+        + (" Each seed of the liar's puzzle has a split of its own." if splits else ""),
+        f"{QUOTED} {QUOTED_FROM} SATNet and Scallop were not run here.",
+        "Same budget: a dense head in place of the layer, with the optimiser, epochs and shifts of "
+        "*ours*. Paper's recipe: its optimiser, epochs, pre-training and rules, as far as the last "
+        "column does not say otherwise.",
+        "Symbols read: how often the network reads a whole symbol as it is shown, without a label.",
+        *NOTES,
+        f"Data: {_data(results)}.",
+    )
+
+
+def _data(results: Sequence[Result]) -> str:
+    groups: dict[str, list[str]] = {}
+    for result in results:
+        titles = groups.setdefault(result.data, [])
+        if row_title(result.row) not in titles:
+            titles.append(row_title(result.row))
+    return "; ".join(f"{data} ({', '.join(titles)})" for data, titles in groups.items())
+
+
+def _time_notes(results: Sequence[Result]) -> tuple[str, ...]:
+    devices = ", ".join(dict.fromkeys(r.device for r in results if r.epoch_ratio is not None))
+    return (
+        f"Ours: {devices or 'not timed'}; the paper's {QUOTED}: {DEVICE}. Only ratios can be "
+        "compared.",
+        "Dense head: the same network, rows, batches, optimiser and shifts without the layer, "
+        "timed in turn in one process that has the machine to itself. Ratio: of the mean seconds, "
+        f"± the sample standard deviation over the timed epochs; fewer than {LEAST_EPOCHS} give "
+        "none.",
+    )

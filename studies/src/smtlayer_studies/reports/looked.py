@@ -1,0 +1,93 @@
+"""This file gathers what a report tells of a run: its record, its symbols, rows worth a look."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+from smtlayer.errors import SMTLayerError
+from smtlayer_studies.reports.confusion import Confusion, confusions
+from smtlayer_studies.reports.inspected import Inspected, Outcome, explained, outcomes
+from smtlayer_studies.reports.loaded import LoadedRun, RunFolder
+from smtlayer_studies.reports.paper import row_title
+from smtlayer_studies.reports.runs import DRAWERS, read_rows
+
+_SHOWN = {"mnist-addition": 6, "visual-algebra": 4, "liars-puzzle": 3, "visual-sudoku": 2}
+
+
+@dataclass(frozen=True, eq=False)
+class Looked:
+    """A run as a report shows it.
+
+    Attributes:
+        label: Its name among the others.
+        folder: What it left.
+        note: Why there is nothing below, if there is not.
+        rows: How many rows were looked at, from the first on.
+        split: Where they are from.
+        counts: How many of them came out how.
+        confusions: Of their symbols.
+        examples: Some that were corrected and some that failed; if there are none, some others.
+    """
+
+    label: str
+    folder: RunFolder
+    note: str = ""
+    rows: int = 0
+    split: str = "test"
+    counts: dict[Outcome, int] | None = None
+    confusions: Sequence[Confusion] = ()
+    examples: Sequence[Inspected] = ()
+
+
+def look(folder: RunFolder, label: str, data_dir: Path | None = None) -> Looked:
+    """Reads the first rows that a run was scored on, and explains the telling ones.
+
+    What cannot be read (no model yet, data that are not at hand) is told and not raised.
+    """
+    if folder.config.layer is None:
+        return Looked(label, folder, "A conventional network has no layer: it says nothing of "
+                      "single symbols, and no solver answers.")  # fmt: skip
+    try:
+        return _look(folder.load(data_dir), label)
+    except SMTLayerError as error:
+        return Looked(label, folder, f"No examples: {error}")
+
+
+def _look(run: LoadedRun, label: str) -> Looked:
+    layer = run.model.layer
+    assert layer is not None
+    drawer = DRAWERS[run.task.name]
+    split, rows = run.rows()
+    index = torch.arange(min(drawer.among, len(rows)))
+    read = read_rows(run.model, layer, rows, index, drawer.count)
+    found, shown = outcomes(read), _SHOWN[run.task.name]
+    kinds: tuple[Outcome, ...] = ("corrected", "failed")
+    numbers = [
+        number
+        for kind in kinds
+        for number in [i for i, outcome in enumerate(found) if outcome == kind][:shown]
+    ]
+    numbers = numbers or list(range(min(shown, len(found))))
+    examples = explained(run, split, read.pick(torch.tensor(numbers)), numbers)
+    return Looked(
+        label, run.folder, "", len(read), split, dict(Counter(found)),
+        confusions(run.task.name, read), examples,
+    )  # fmt: skip
+
+
+def labels(folders: Sequence[RunFolder]) -> list[str]:
+    """Short names that tell runs apart: by method, then row, then seed, then folder."""
+    configs = [folder.config for folder in folders]
+    names = [config.method for config in configs]
+    if len({config.row for config in configs}) > 1:
+        names = [f"{row_title(c.row)}, {name}" for c, name in zip(configs, names, strict=True)]
+    if len(set(names)) < len(names):
+        names = [f"{name}, seed {c.seed}" for c, name in zip(configs, names, strict=True)]
+    if len(set(names)) < len(names):
+        names = [f"{name} ({f.path.name})" for f, name in zip(folders, names, strict=True)]
+    if len(set(names)) < len(names):
+        names = [f"{number + 1}: {name}" for number, name in enumerate(names)]
+    return names

@@ -1,0 +1,124 @@
+"""This file draws what each training run leaves in its folder."""
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, cast
+
+import torch
+from torch import Tensor
+
+from smtlayer.nn import SMTLayer
+from smtlayer.solvers import Solution
+from smtlayer_studies.reports.boards import boards_figure
+from smtlayer_studies.reports.curves import draw_curves
+from smtlayer_studies.reports.examples import Examples
+from smtlayer_studies.reports.images import images_figure
+from smtlayer_studies.reports.marks import save
+from smtlayer_studies.reports.sentences import sentences_figure
+from smtlayer_studies.runs import Run
+from smtlayer_studies.tasks import Model, Rows, SplitName, Task
+
+_SEED = 1  # the same rows for every run
+_PATIENCE = 20.0  # seconds
+
+
+@dataclass(frozen=True)
+class Drawer:
+    """How the rows of a task are drawn."""
+
+    figure: Callable[[Examples, str], Any]
+    count: int  # rows in a picture
+    among: int  # rows to choose them from
+
+
+DRAWERS: Mapping[str, Drawer] = {
+    "mnist-addition": Drawer(images_figure, count=12, among=1000),
+    "visual-algebra": Drawer(images_figure, count=12, among=1000),
+    "liars-puzzle": Drawer(sentences_figure, count=6, among=300),
+    "visual-sudoku": Drawer(boards_figure, count=4, among=100),
+}
+
+
+def draw_run(run: Run, folder: Path, count: int | None = None) -> list[Path]:
+    """Draws a finished run: its curves, and rows with what was read, overruled and answered.
+
+    Args:
+        run: A run with a conventional network has no solver to look at, so only its curves are
+            drawn; so are those of tasks that have no entry in `DRAWERS`.
+        folder: Gets `curves.png` and `examples.png`.
+        count: Rows in the picture of examples; by default what suits the task.
+    """
+    made = [draw_curves({run.record.method: run.record}, folder / "curves.png")]
+    if run.model.layer is not None and run.task.name in DRAWERS:
+        split = cast(SplitName, run.record.split)  # test rows stay unseen while settings are chosen
+        made.append(draw_examples(run.task, run.model, folder / "examples.png", count, split))
+    return made
+
+
+def draw_examples(
+    task: Task, model: Model, path: Path, count: int | None = None, split: SplitName = "test"
+) -> Path:
+    """Draws rows of a task: some that the solver corrected, some that went wrong, then others.
+
+    Args:
+        task: One that has an entry in `DRAWERS`.
+        model: A network with a layer, which answers by its `eval()` rule.
+        path: The PNG to write.
+        count: Rows in the picture; by default what suits the task.
+        split: Where rows are taken from.
+    """
+    drawer = DRAWERS[task.name]
+    shown = drawer.count if count is None else count
+    examples = choose_examples(task, model, shown, max(shown, drawer.among), split)
+    return save(drawer.figure(examples, task.picture_title), path)
+
+
+def choose_examples(
+    task: Task, model: Model, count: int, among: int, split: SplitName = "test"
+) -> Examples:
+    """Rows worth a look, among some of a split, and what the model makes of them.
+
+    Raises:
+        ValueError: If the model has no layer.
+    """
+    if model.layer is None:
+        raise ValueError("choose_examples expects a model with an SMTLayer. Got one without.")
+    rows = task.rows(split, among, _SEED)
+    index = torch.arange(min(among, len(rows)))
+    return read_rows(model.eval(), model.layer, rows, index, count).telling(count)
+
+
+@torch.no_grad()
+def read_rows(model: Model, layer: SMTLayer, rows: Rows, index: Tensor, at_once: int) -> Examples:
+    """What a model makes of rows: of all of these, or, where its solver is slow, of the first.
+
+    Args:
+        model: In the mode in which its layer is to answer.
+        layer: The model's own.
+        rows: Where to look.
+        index: Numbers of the rows to look at.
+        at_once: How many of them are answered at a time, and so in any case.
+    """
+    device = next(model.network.parameters(), torch.empty(0)).device
+    batch = rows.batch(index)
+    parts = torch.split(batch.features, 100)
+    logits = torch.cat([model.network(part.to(device)).float().cpu() for part in parts])
+    answer = _answers(layer, logits, batch.known, at_once)
+    asked = torch.arange(len(answer.status))
+    return Examples(layer.theory, batch.pick(asked), logits[asked], answer)
+
+
+def _answers(layer: SMTLayer, logits: Tensor, known: Tensor | None, least: int) -> Solution:
+    """Answers to the first rows: to all of them, or to as many as patience allows.
+
+    A Sudoku that is badly misread may take the solver seconds, and it is only for a picture.
+    """
+    start, parts = time.perf_counter(), []
+    for place in range(0, len(logits), least):
+        rows = slice(place, place + least)
+        parts.append(layer.solve(logits[rows], None if known is None else known[rows]))
+        if time.perf_counter() - start > _PATIENCE:
+            break
+    return Solution(*(torch.cat([getattr(p, f.name) for p in parts]) for f in fields(Solution)))

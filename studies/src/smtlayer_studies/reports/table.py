@@ -1,0 +1,265 @@
+"""This file turns records of runs into rows of results: pure functions, and a reader of the folder.
+
+A record is what one run left, a timing record what one quiet process measured. Both are plain data
+here, as their JSON files hold them.
+"""
+
+import json
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import fmean, stdev
+from typing import Any
+
+from smtlayer.errors import ConfigError, MissingDataError
+from smtlayer_studies.reports.differences import differences
+from smtlayer_studies.reports.paper import ROWS
+
+Record = Mapping[str, Any]
+METHODS = ("conventional", "conventional-same-budget", "paper", "best", "no-shift")
+LEAST_EPOCHS = 5  # to be timed, for a ratio to be shown
+_RECORD = re.compile(r"(?P<method>.+)-seed(?P<seed>\d+)\.json")
+_TIMING = "-timing.json"
+_NEEDED = (
+    "row", "method", "seed", "data", "scores", "epochs", "epoch_seconds", "machine", "config",
+)  # fmt: skip
+_NEEDED_TIMING = (
+    "row", "method", "epoch_seconds", "conventional_epoch_seconds", "ratio", "device", "epochs",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Result:
+    """One method on one row of the table, over all of its seeds.
+
+    Attributes:
+        row: Name of the experiment.
+        method: Name of the method in it.
+        seeds: In rising order.
+        accuracy: Test accuracy of each seed, per cent.
+        mean: Of the accuracies.
+        sd: Their sample standard deviation; None for one seed.
+        representation: Symbols that the network reads right, per cent, mean of the seeds; None
+            without a layer.
+        epoch_seconds: Mean seconds of an epoch: from the timing record if there is one.
+        conventional_seconds: The same with a dense head in place of the layer; None if not timed.
+        epoch_ratio: Of the two, timed in turn in one process; None if fewer than five were timed.
+        epoch_ratio_sd: Its sample standard deviation over the timed epochs.
+        timed_epochs: How many; 0 if not timed.
+        data: What the runs learned from.
+        device: What they ran on.
+        epochs: The most epochs of pre-training, and of training, that a seed took.
+        differences: From the paper's method, see `differences`.
+    """
+
+    row: str
+    method: str
+    seeds: tuple[int, ...]
+    accuracy: tuple[float, ...]
+    mean: float
+    sd: float | None
+    representation: float | None
+    epoch_seconds: float
+    conventional_seconds: float | None
+    epoch_ratio: float | None
+    epoch_ratio_sd: float | None
+    timed_epochs: int
+    data: str
+    device: str
+    epochs: tuple[int, int]
+    differences: tuple[str, ...] = ()
+
+    def as_dict(self) -> dict[str, Any]:
+        """For machines: one object per row and method."""
+        return {
+            "row": self.row,
+            "method": self.method,
+            "seeds": list(self.seeds),
+            "accuracy": list(self.accuracy),
+            "mean": self.mean,
+            "sd": self.sd,
+            "representation": self.representation,
+            "epoch_seconds": self.epoch_seconds,
+            "conventional_epoch_seconds": self.conventional_seconds,
+            "epoch_ratio": self.epoch_ratio,
+            "epoch_ratio_sd": self.epoch_ratio_sd,
+            "timed_epochs": self.timed_epochs,
+            "data": self.data,
+            "device": self.device,
+            "differences": list(self.differences),
+        }
+
+
+@dataclass(frozen=True)
+class Folder:
+    """What a folder of results holds."""
+
+    records: tuple[Record, ...]
+    timings: tuple[Record, ...]
+
+
+def left_out(record: Record) -> str:
+    """Why no table shows a run, or nothing if tables do.
+
+    Examples:
+        >>> left_out({"data": "sample"}), left_out({"data": "mnist+hasy", "split": "test"})
+        ('sample data', '')
+    """
+    if "sample" in str(record["data"]).split("+"):
+        return "sample data"
+    return "" if record.get("split", "test") == "test" else "not scored on test rows"
+
+
+def results_of(records: Iterable[Record], timings: Iterable[Record] = ()) -> list[Result]:
+    """Results in the order of the paper's table: rows, then methods as in `METHODS`, then others.
+
+    Args:
+        records: Of runs; those that no table shows are left out.
+        timings: Of epochs timed in turn, one per row and method.
+    """
+    groups: dict[tuple[str, str], dict[int, Record]] = {}
+    for record in records:
+        if not left_out(record):
+            group = groups.setdefault((record["row"], record["method"]), {})
+            if group.setdefault(record["seed"], record) is not record:
+                raise ConfigError(
+                    "The table takes one record a row, method and seed. Got two of "
+                    f"{record['row']}, {record['method']}, seed {record['seed']}: remove one."
+                )
+    timed = {
+        (timing["row"], timing["method"]): timing
+        for timing in timings
+        if timing["epochs"] >= LEAST_EPOCHS
+    }
+    return [
+        _result([group[seed] for seed in sorted(group)], timed.get(key))
+        for key, group in sorted(groups.items(), key=lambda item: _place(*item[0]))
+    ]
+
+
+def results_json(results: Sequence[Result]) -> str:
+    """A JSON list with an object for each row and method; shares are per cent."""
+    return json.dumps([result.as_dict() for result in results], indent=2, allow_nan=False)
+
+
+def _place(row: str, method: str) -> tuple[int, str, int, str]:
+    rows, methods = list(ROWS), list(METHODS)
+    return (
+        rows.index(row) if row in rows else len(rows), row,
+        methods.index(method) if method in methods else len(methods), method,
+    )  # fmt: skip
+
+
+def _result(group: Sequence[Record], timing: Record | None) -> Result:
+    first = group[0]
+    accuracy = tuple(_percent(record, "accuracy") for record in group)
+    read = [_percent(r, "representation") for r in group if "representation" in r["scores"]]
+    devices = [record["machine"]["device"] for record in group]
+    epochs = [_epochs(record) for record in group]
+    return Result(
+        row=first["row"],
+        method=first["method"],
+        seeds=tuple(record["seed"] for record in group),
+        accuracy=accuracy,
+        mean=fmean(accuracy),
+        sd=stdev(accuracy) if len(accuracy) > 1 else None,
+        representation=fmean(read) if read else None,
+        # Runs may have shared a device, so what a quiet process measured comes first.
+        epoch_seconds=fmean(r["epoch_seconds"] for r in ([timing] if timing else group)),
+        conventional_seconds=timing["conventional_epoch_seconds"] if timing else None,
+        epoch_ratio=timing["ratio"] if timing else None,
+        epoch_ratio_sd=timing.get("ratio_sd") if timing else None,
+        timed_epochs=timing["epochs"] if timing else 0,
+        data=_listed(record["data"] for record in group),
+        device=_listed([*devices, _timed_on(timing)] if timing else devices),
+        epochs=(max(before for before, _ in epochs), max(after for _, after in epochs)),
+        differences=differences(first),
+    )
+
+
+def _timed_on(timing: Record) -> str:
+    return str(timing.get("machine", {}).get("device", timing["device"]))
+
+
+def _percent(record: Record, score: str) -> float:
+    share = record["scores"][score]
+    if not isinstance(share, int | float) or not 0 <= share <= 1:
+        raise ConfigError(
+            f"The record of {record['row']}, {record['method']}, seed {record['seed']}: "
+            f"{score} is a share from 0 to 1. Got {share!r}: run that seed again."
+        )
+    return round(100 * share, 10)  # 0.07 * 100 is not quite 7
+
+
+def _epochs(record: Record) -> tuple[int, int]:
+    phases = [epoch["phase"] for epoch in record["epochs"]]
+    return phases.count("pretrain"), phases.count("train")
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(dict.fromkeys(names))
+
+
+def holds_records(folder: Path) -> bool:
+    """Whether a folder has records of runs, a folder a row."""
+    return any(_RECORD.fullmatch(path.name) for path in folder.glob("*/*.json"))
+
+
+def read_results(folder: Path) -> Folder:
+    """All records and timing records of a folder of results.
+
+    Raises:
+        MissingDataError: If it has no record of a run.
+        ConfigError: If a file is not the record that its name says.
+    """
+    records, timings = [], []
+    for path in sorted(folder.glob("*/*.json")):
+        if named := _RECORD.fullmatch(path.name):
+            record = read_record(path, _NEEDED)
+            said = (record["row"], record["method"], str(record["seed"]))
+            _check_name(path, said, (path.parent.name, named["method"], named["seed"]))
+            records.append(record)
+        elif path.name.endswith(_TIMING):
+            record = read_record(path, _NEEDED_TIMING)
+            method = path.name.removesuffix(_TIMING)
+            _check_name(path, (record["row"], record["method"]), (path.parent.name, method))
+            timings.append(record)
+    if not records:
+        raise MissingDataError(
+            f"The table needs records of runs, as {folder}/ROW/METHOD-seedN.json. There are none: "
+            "train with `smtlayer reproduce table1`, or name another folder with --results."
+        )
+    return Folder(tuple(records), tuple(timings))
+
+
+def read_record(path: Path, needed: Iterable[str] = _NEEDED) -> dict[str, Any]:
+    """A record as plain data, with the entries that a table needs.
+
+    Raises:
+        ConfigError: If the file is not JSON, or an entry is missing.
+    """
+    try:
+        record = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ConfigError(
+            f"{path} is not a record: {error}. Remove it, and run it again."
+        ) from error
+    missing = [key for key in needed if not isinstance(record, dict) or key not in record]
+    if missing:
+        raise ConfigError(
+            f"{path} is not a record: it has no {', '.join(missing)}. Remove it, and run it again."
+        )
+    numbers = [record[key] for key in ("epoch_seconds", "ratio") if key in record]
+    if not all(isinstance(value, int | float) and math.isfinite(value) for value in numbers):
+        raise ConfigError(f"{path} is not a record: a time in it is not a number. Run it again.")
+    return record  # type: ignore[no-any-return]
+
+
+def _check_name(path: Path, said: tuple[str, ...], named: tuple[str, ...]) -> None:
+    if said != named:
+        raise ConfigError(
+            f"{path} should hold {', '.join(named)} by its name. It holds {', '.join(said)}: "
+            "rename it, or remove it."
+        )

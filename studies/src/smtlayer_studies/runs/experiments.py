@@ -1,0 +1,144 @@
+"""This file finds experiments: one TOML file a row of the table, with a section for each method."""
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+from smtlayer.errors import ConfigError
+from smtlayer.plain import is_whole, whole
+from smtlayer_studies.runs.config import RunConfig, merged, parse_settings
+
+_ROWS = (
+    "mnist-addition-10", "mnist-addition-25", "mnist-addition-50", "mnist-addition-75",
+    "mnist-addition-100", "visual-algebra-1", "visual-algebra-2", "liars-puzzle",
+    "visual-sudoku-10", "visual-sudoku-50", "visual-sudoku-100",
+)  # fmt: skip
+_SHORT = {
+    "mnist-addition": "mnist-addition-10", "visual-algebra": "visual-algebra-1",
+    "visual-sudoku": "visual-sudoku-100",
+}  # fmt: skip
+_SHARED = ("task", "pretrain", "train", "layer", "restarts")
+_SEED = "seed"  # task.split = "seed": each seed has a split of its own
+_FOLDER = Path(__file__).parents[1] / "experiments"
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A row of the table: what is shared by its methods, and what is each one's own."""
+
+    name: str
+    title: str
+    shared: Mapping[str, Any]
+    sections: Mapping[str, Mapping[str, Any]]
+    sample: Mapping[str, Any]  # on top of both where the data are only a sample
+    seeds: tuple[int, ...] = (0, 1, 2, 3, 4)  # of its results
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """Names of the methods, in the file's order."""
+        return tuple(self.sections)
+
+    def config(
+        self,
+        method: str,
+        *,
+        seed: int = 0,
+        device: str = "cpu",
+        settings: Sequence[str] | None = None,
+        sample: bool = False,
+    ) -> RunConfig:
+        """The configuration of one run: defaults, then the file, then settings such as
+        `"train.lr=1e-3"`.
+        """
+        if method not in self.sections:
+            raise ConfigError(
+                f"{self.name} has the methods {', '.join(self.methods)}. Got {method!r}."
+            )
+        own = merged(self.shared, self._section(method))
+        given = parse_settings(() if settings is None else settings)
+        data = merged(own, self.sample if sample else {}, given)
+        if own.get("layer") is False:
+            data["layer"] = False  # a conventional network has no use for a layer's options
+        task = data.get("task")
+        if isinstance(task, Mapping) and task.get("split") == _SEED:
+            data["task"] = {**task, "split": seed}
+        return RunConfig.of(data, row=self.name, method=method, seed=seed, device=device)
+
+    def _section(self, method: str) -> dict[str, Any]:
+        """A method's own settings, on top of those of the method that it is `like`."""
+        section = dict(self.sections[method])
+        model = section.pop("like", None)
+        return section if model is None else merged(self.sections[model], section)
+
+
+def row_names() -> tuple[str, ...]:
+    """The rows of the table, in its order."""
+    return _ROWS
+
+
+def load_experiment(name: str | Path) -> Experiment:
+    """An experiment by its row's name or by the path of a TOML file.
+
+    Raises:
+        ConfigError: If there is none such, or the file is not one.
+    """
+    path = _path(name)
+    data = _read(path)
+    title, sample = data.pop("title", path.stem), data.pop("sample", {})
+    seeds = _seeds(path, data.pop("seeds", 5))
+    shared = {key: data.pop(key) for key in _SHARED if key in data}
+    if not data:
+        raise ConfigError(f"{path} has no method: give it a section such as [best.train].")
+    for key, table in (*data.items(), ("sample", sample)):
+        if not isinstance(table, Mapping):
+            raise ConfigError(
+                f"{path}: {key} expects sections such as [{key}.train]. Got {table!r}."
+            )
+        like = table.get("like", key)
+        if like != key and (like not in data or "like" in data[like]):
+            plain = ", ".join(name for name in data if "like" not in data[name])
+            raise ConfigError(f"{path}: {key}.like expects one of {plain}. Got {like!r}.")
+    return Experiment(path.stem, str(title), shared, data, sample, seeds)
+
+
+def _seeds(path: Path, count: object) -> tuple[int, ...]:
+    if not is_whole(count, 1):
+        raise ConfigError(f"{path}: seeds is the number of runs of each method. Got {count!r}.")
+    return tuple(range(whole(count)))
+
+
+def _path(name: str | Path) -> Path:
+    """The file of that name, which is there."""
+    if not isinstance(name, str | Path):
+        raise ConfigError(
+            f"An experiment is the name of a row or the path of a TOML file. Got {name!r}."
+        )
+    path = Path(name)
+    if path.suffix != ".toml":
+        path = _FOLDER / f"{_SHORT.get(str(name), name)}.toml"
+    if not _is_file(path):
+        near = get_close_matches(str(name), (*_SHORT, *_ROWS), n=1)
+        hint = f" Did you mean {near[0]!r}?" if near else f" Rows are {', '.join(_ROWS)}."
+        raise ConfigError(f"There is no experiment {str(name)!r}.{hint}")
+    return path
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:  # a name that is too long for a file
+        return False
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"{path} is not a TOML file: {error}.") from error
+    except UnicodeDecodeError as error:
+        raise ConfigError(
+            f"{path} is not a TOML file: byte {error.start} is not UTF-8. Save it as UTF-8."
+        ) from error

@@ -1,0 +1,113 @@
+"""This file scores a model on rows of a task."""
+
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+
+import torch
+from torch import Tensor, nn
+
+from smtlayer.solvers import Status
+from smtlayer_studies.tasks import Batch, Model, Rows
+from smtlayer.theory import Theory
+
+_AT_ONCE = 500  # rows
+
+
+@torch.no_grad()
+def evaluate(
+    model: Model,
+    rows: Rows,
+    theory: Theory,
+    device: str,
+    on_rows: Callable[[int, int], None] = lambda done, total: None,
+) -> dict[str, float]:
+    """Shares of the rows, or of their symbols, that are right.
+
+    - `accuracy`: rows whose outputs are all right. A row without a model is wrong. A conventional
+      network is held only to the outputs that its loss looked at.
+    - `unseen_accuracy`: the same over combinations that training does not show.
+    - `output_symbols`: single outputs that are right, of those that are asked for (cells of a
+      Sudoku that are not hints, for example).
+    - `representation`: with a layer, inputs whose every bit the network itself reads right.
+    - `overruled`: with a layer, rows whose inputs contradict the theory. The rule `maxsmt`
+      overrules at least one input of each; the rule `smt` leaves them without a model.
+    - `unanswered`: with a layer, rows on which the solver gave up; there only if there are any.
+
+    `on_rows` is called with the number of rows that are done, 0 at first, and with that of all.
+    """
+    model.eval()
+    place = torch.device(device)
+    here = rows.to(place)
+    parts: dict[str, list[Tensor]] = defaultdict(list)
+    on_rows(0, len(rows))
+    for start in range(0, len(rows), _AT_ONCE):
+        index = torch.arange(start, min(start + _AT_ONCE, len(rows)), device=place)
+        for name, part in _scores(model, here.batch(index), theory).items():
+            parts[name].append(part)
+        on_rows(min(start + _AT_ONCE, len(rows)), len(rows))
+    joined = {name: torch.cat(some) for name, some in parts.items()}
+    if not joined.get("unanswered", torch.zeros(1)).any():
+        joined.pop("unanswered", None)
+    return {name: part.double().mean().item() for name, part in joined.items() if len(part)}
+
+
+@torch.no_grad()
+def teacher_agreement(pupil: nn.Module, rows: Rows, device: str) -> float:
+    """Share of recombined images that a taught network reads exactly as its teacher does.
+
+    This needs no label, so settings can be chosen by it on images that training may use.
+
+    Args:
+        pupil: From `Teaching.pupil`, after training.
+        rows: Images to recombine.
+        device: Where to compute.
+    """
+    pupil.eval()
+    here, shares = rows.to(torch.device(device)), []
+    with torch.random.fork_rng():
+        torch.manual_seed(0)  # the same recombinations for every run
+        for index in torch.split(torch.arange(len(rows), device=device), _AT_ONCE):
+            shares.append(float(pupil(here.batch(index))[1]) * len(index))
+    return sum(shares) / len(rows)
+
+
+def _scores(model: Model, batch: Batch, theory: Theory) -> dict[str, Tensor]:
+    layer = model.layer
+    if layer is None:
+        _, outputs = model(batch.features)
+        answered = right_rows(outputs, batch, all_outputs=False)
+        scores = {}
+    else:
+        logits = model.network(batch.features).float()
+        solution = layer.solve(logits, batch.known)
+        outputs = solution.outputs
+        answered = right_rows(outputs, batch, all_outputs=True)
+        read = ((logits > 0) == (batch.symbols > 0)) | (batch.symbols == 0)
+        whole = _by_symbol(read, theory.input_widths)
+        known = _by_symbol(batch.symbols != 0, theory.input_widths)
+        unknown = solution.status == Status.UNKNOWN
+        scores = {
+            "representation": whole[known], "overruled": (solution.cost > 0) & ~unknown,
+            "unanswered": unknown,
+        }  # fmt: skip
+    right = ((outputs > 0) == (batch.targets > 0.5)) & (outputs != 0)
+    asked = torch.ones_like(right) if batch.asked is None else batch.asked
+    symbols = _by_symbol(right, theory.output_widths)[_by_symbol(asked, theory.output_widths)]
+    unseen = answered[~batch.seen]
+    return scores | {
+        "accuracy": answered, "unseen_accuracy": unseen, "output_symbols": symbols,
+    }  # fmt: skip
+
+
+def right_rows(outputs: Tensor, batch: Batch, *, all_outputs: bool) -> Tensor:
+    """Rows whose outputs are all right; zeros are not."""
+    right = ((outputs > 0) == (batch.targets > 0.5)) & (outputs != 0)
+    if batch.asked is not None and not all_outputs:
+        right = right | ~batch.asked
+    return right.all(-1)
+
+
+def _by_symbol(columns: Tensor, widths: Sequence[int]) -> Tensor:
+    """Whether all columns of a symbol are true, symbol by symbol: (B, symbols)."""
+    parts = torch.split(columns, list(widths), dim=-1)
+    return torch.stack([part.all(-1) for part in parts], dim=-1)

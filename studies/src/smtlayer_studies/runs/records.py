@@ -1,0 +1,110 @@
+"""This file writes down a run: what was asked, where it ran, what came out."""
+
+import json
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from smtlayer.errors import ConfigError
+from smtlayer.provenance import here
+from smtlayer_studies.tasks import Task
+from smtlayer_studies.runs.config import RunConfig
+from smtlayer_studies.runs.trainer import Epoch
+
+_NAME = "record.json"
+_RENAMED = {"repaired": "overruled"}  # scores, by the names of earlier records
+_RENAMED_COUNTS = {"settled": "correct", "asked": "blamed", "silent": "without_gradient"}
+
+
+@dataclass(frozen=True)
+class RunRecord:
+    """One run of one method on a row, as JSON holds it."""
+
+    row: str
+    method: str
+    seed: int
+    data: str  # a record from "sample" never goes into a table of results
+    data_title: str
+    split: str  # what was scored: "test", or "validation" while settings are chosen
+    config: dict[str, Any]
+    layer: str
+    epochs: list[dict[str, Any]]
+    scores: dict[str, float]
+    epoch_seconds: float  # mean over the epochs of the phase "train"
+    restarts: list[dict[str, float]] = field(default_factory=list)
+    versions: dict[str, str] = field(default_factory=dict)
+    machine: dict[str, str] = field(default_factory=dict)
+    commit: str | None = None
+    written: str = ""
+
+    @classmethod
+    def of(
+        cls,
+        config: RunConfig,
+        task: Task,
+        *,
+        split: str,
+        layer: str,
+        epochs: list[Epoch],
+        scores: dict[str, float],
+        restarts: list[dict[str, float]],
+    ) -> "RunRecord":
+        """A record of what just ran in this process."""
+        seconds = [epoch.seconds for epoch in epochs if epoch.phase == "train"]
+        return cls(
+            config.row, config.method, config.seed, task.data, task.data_title, split,
+            config.as_dict(), layer, [asdict(epoch) for epoch in epochs], scores,
+            sum(seconds) / len(seconds), restarts, **here(config.device),
+        )  # fmt: skip
+
+    def write(self, folder: str | Path) -> Path:
+        """Writes `record.json` into a folder."""
+        return write_json(Path(folder) / _NAME, asdict(self))
+
+    @classmethod
+    def read(cls, path: str | Path) -> "RunRecord":
+        """A record that was written earlier: a file, or `record.json` in a folder.
+
+        Raises:
+            ConfigError: If there is none, or the file is not one.
+        """
+        path = Path(path)
+        path = path / _NAME if path.is_dir() else path
+        if not path.is_file():
+            raise ConfigError(f"There is no record {path}. Name the folder of a finished run.")
+        try:
+            data = json.loads(path.read_text(encoding="utf-8"))
+        except ValueError as error:
+            raise _no_record(path, "it is cut off or damaged") from error
+        if not isinstance(data, dict):
+            raise _no_record(path, "it holds no JSON object")
+        lacking = [f.name for f in fields(cls) if f.name not in data]
+        if lacking:
+            raise _no_record(path, f"no {lacking[0]!r} in it")
+        data["scores"] = {_RENAMED.get(name, name): s for name, s in data["scores"].items()}
+        data["epochs"] = with_present_names(data["epochs"])
+        return cls(**{f.name: data[f.name] for f in fields(cls)})
+
+
+def with_present_names(epochs: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Epochs of a record or checkpoint, whose solver counts may have the names of earlier ones."""
+    return [
+        epoch | {"solver": {_RENAMED_COUNTS.get(k, k): n for k, n in epoch["solver"].items()}}
+        for epoch in epochs
+    ]
+
+
+def _no_record(path: Path, reason: str) -> ConfigError:
+    return ConfigError(
+        f"{path} is not the record of a run: {reason}. "
+        f"Delete it: the same train command makes it again."
+    )
+
+
+def write_json(path: Path, data: dict[str, Any]) -> Path:
+    """Writes plain data to a file, all at once or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(f"{path.name}.part")
+    part.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
+    part.replace(path)
+    return path

@@ -1,0 +1,96 @@
+"""This file times epochs: methods take turns in one process, which gives fair ratios."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from statistics import fmean, stdev
+
+from smtlayer.errors import ConfigError
+from smtlayer_studies.runs.build import make_task
+from smtlayer_studies.runs.config import RunConfig
+from smtlayer_studies.runs.options import PretrainOptions
+from smtlayer.provenance import here
+from smtlayer_studies.runs.records import write_json
+from smtlayer_studies.runs.trainer import Epoch, Trainer
+
+_THEORY = ("as_printed",)  # options of tasks that only the layer depends on
+
+
+@dataclass(frozen=True)
+class Timing:
+    """Seconds of the epochs of a method, and of the conventional network beside it.
+
+    Attributes:
+        seconds: Of each timed epoch, in order; epoch i of the two methods ran one after the other.
+        conventional_seconds: The same of the conventional network.
+        ratio: Of the mean seconds.
+        ratio_sd: Sample standard deviation of the ratios of epochs that ran one after the other.
+    """
+
+    row: str
+    method: str
+    epoch_seconds: float
+    conventional_epoch_seconds: float
+    ratio: float
+    ratio_sd: float | None
+    seconds: tuple[float, ...]
+    conventional_seconds: tuple[float, ...]
+    epochs: int
+    workers: int  # processes that shared the solver's questions
+    device: str
+
+    def write(self, folder: Path, device: str) -> Path:
+        """Writes `METHOD-timing.json` into a folder."""
+        return write_json(folder / f"{self.method}-timing.json", asdict(self) | here(device))
+
+
+def time_epochs(
+    configs: Iterable[RunConfig], epochs: int, data_dir: Path | None = None
+) -> list[Timing]:
+    """Times epochs of the phase "train" of each method of a row, in turns.
+
+    Beside each method runs the same configuration with a dense head in place of the layer: the
+    same network, rows, batches, optimiser and shifts, so that the ratio shows what the layer costs.
+    Methods that differ in nothing else share it. The first epoch of each pays for set-up and is
+    not timed.
+
+    Args:
+        configs: Of the methods; those without a layer are left out.
+        epochs: How many epochs to time.
+        data_dir: The data folder.
+    """
+    methods = [config for config in configs if config.layer is not None]
+    if not methods:
+        raise ConfigError("Timing compares methods with a layer to the same without. Name one.")
+    turns: dict[object, Iterator[list[Epoch]]] = {}
+    for config in methods:
+        dense = replace(config, layer=None, pretrain=PretrainOptions())
+        for key, one in ((_key(config), dense), (config.method, config)):
+            if key not in turns:
+                task = make_task(one.task, data_dir)
+                turns[key] = Trainer(task, one).in_turns(epochs + 1)
+    for _ in range(epochs + 1):
+        for turn in turns.values():
+            next(turn)
+    seconds = {key: [epoch.seconds for epoch in next(turn)][1:] for key, turn in turns.items()}
+    return [_timing(config, seconds[config.method], seconds[_key(config)]) for config in methods]
+
+
+def _key(config: RunConfig) -> tuple[object, ...]:
+    """What the time of a conventional epoch depends on."""
+    train, task = config.train, {k: v for k, v in config.task.items() if k not in _THEORY}
+    return (
+        train.batch_size, train.rows, train.optimizer, train.shift, train.clip > 0,
+        tuple(sorted(task.items())),
+    )  # fmt: skip
+
+
+def _timing(config: RunConfig, ours: list[float], beside: list[float]) -> Timing:
+    ratios = [one / other for one, other in zip(ours, beside, strict=True)]
+    mean, base = fmean(ours), fmean(beside)
+    workers = 0 if config.layer is None else config.layer.workers
+    return Timing(
+        config.row, config.method, mean, base, mean / base,
+        stdev(ratios) if len(ratios) > 1 else None, tuple(ours), tuple(beside), len(ours),
+        workers, config.device,
+    )  # fmt: skip

@@ -1,0 +1,356 @@
+"""This file trains a network on a task, phase by phase: one loop, no knowledge of the task."""
+
+import math
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Literal, cast, final
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from smtlayer.errors import ConfigError
+from smtlayer_studies.tasks import Batch, Model, Rows, Scouting, Task, Teaching
+from smtlayer_studies.runs.checkpoints import Checkpoint, interruptible, random_state, set_random_state
+from smtlayer_studies.runs.config import RunConfig
+from smtlayer_studies.runs.metrics import right_rows
+from smtlayer_studies.runs.options import PretrainOptions, TrainOptions
+from smtlayer.loop import Stepper, solver_counts, solver_layers
+
+PhaseName = Literal["pretrain", "train"]
+_LOOK = 8  # steps between looks at the loss, each of which makes a GPU wait
+
+
+@dataclass(frozen=True)
+class Epoch:
+    """What happened in one epoch."""
+
+    phase: PhaseName
+    loss: float
+    accuracy: float  # on the training rows as they were seen; 0 without labels
+    seconds: float
+    solver: dict[str, float]  # the layer's counts; empty without a layer
+
+
+@dataclass(frozen=True)
+class Event:
+    """Where a training stands, for progress bars."""
+
+    phase: PhaseName
+    done: int  # steps of this phase
+    total: int
+    loss: float
+    accuracy: float
+    solver_share: float  # of the time in this epoch
+    epochs: int = 1  # of this phase
+    part: str = ""  # of a pre-training that has several: who learns in it
+
+    @property
+    def title(self) -> str:
+        """The phase, and its part where it has several."""
+        return f"{self.phase}, {self.part}" if self.part else self.phase
+
+
+OnStep = Callable[[Event], None]
+
+
+@dataclass
+class _Sums:
+    """What an epoch adds up; on the device, so that adding does not make it wait."""
+
+    loss: Tensor
+    right: Tensor
+    steps: int = 0
+    seconds: float = 0.0  # before an interruption
+
+
+@final
+@dataclass
+class Trainer:
+    """Trains a new network under a head: first, if asked, without the layer, then with it.
+
+    Args:
+        task: Rows and network.
+        config: How to train.
+        folder: Where the checkpoint is kept, after every epoch and on Ctrl-C; None to keep none.
+            A checkpoint of the same configuration is gone on with, to the same result.
+        on_step: Called after each step.
+    """
+
+    task: Task
+    config: RunConfig
+    folder: str | Path | None = None
+    on_step: OnStep = lambda event: None
+    epochs: list[Epoch] = field(default_factory=list)
+    pupil: nn.Module | None = field(default=None, init=False)  # with `pretrain.kind = "teacher"`
+
+    def run(self) -> Model:
+        """The trained model; `epochs` then tells what happened."""
+        torch.manual_seed(self.config.seed)
+        network = self.task.network().to(self.config.device)
+        checkpoint = None if self.folder is None else Checkpoint(Path(self.folder), self.config)
+        state = None if checkpoint is None else checkpoint.load()
+        self.epochs = [] if state is None else [Epoch(**epoch) for epoch in state["epochs"]]
+        for number, phase in enumerate(self._phases(network)):
+            module = phase.module.to(self.config.device)
+            if state is not None and state["phase"] > number:
+                continue  # its module was made all the same, so that draws stay in step
+            self._run_phase(number, phase, module, checkpoint, state)
+            state = None
+        return cast(Model, module)  # the last phase's
+
+    def in_turns(self, epochs: int) -> Iterator[list[Epoch]]:
+        """Trains without pre-training an epoch at a time, and yields all epochs so far after each.
+
+        After the last it yields once more.
+        """
+        torch.manual_seed(self.config.seed)
+        network = self.task.network().to(self.config.device)
+        *_, phase = self._phases(network)
+        module = phase.module.to(self.config.device)
+        steps = steps_in_epoch(len(self._rows(0)), phase.options.batch_size)
+        stepper = make_stepper(
+            module, replace(phase.options, epochs=epochs), steps, self.config.device
+        )
+        module.train()
+        for epoch in range(epochs):
+            self._epoch(phase, module, stepper, self._zero(), epoch, steps, lambda: False)
+            yield self.epochs
+        yield self.epochs
+
+    def _phases(self, network: nn.Module) -> "Iterator[_Phase]":
+        options, layer = self.config.pretrain, self.config.layer
+        if options.kind == "dense":
+            yield _Phase("pretrain", Model(network, self.task.head()), options, _labelled)
+        elif options.kind == "autoencoder":
+            yield _Phase("pretrain", self.task.autoencoder(network), options, _rebuilding)
+        elif options.kind == "scouts":
+            yield self._scouts(network, options)
+        elif options.kind == "teacher":
+            yield from self._lessons(network)
+        head = self.task.head() if layer is None else layer.make(self.task.theory)
+        yield _Phase("train", Model(network, head), self.config.train, _labelled)
+
+    def _scouts(self, network: nn.Module, options: PretrainOptions) -> "_Phase":
+        """The phase in which a network finds out where to look."""
+        if not isinstance(self.task, Scouting) or self.config.layer is None:
+            raise self._unfit("scouts", "scouts")
+        scouts = self.task.scouts(network, self.config.layer.make(self.task.theory))
+        return _Phase("pretrain", scouts, options, _telling, part="scouts")
+
+    def _lessons(self, network: nn.Module) -> "Iterator[_Phase]":
+        """A network of the task's own finds out where to look, trains, and teaches this one."""
+        if not isinstance(self.task, Teaching) or self.config.layer is None:
+            raise self._unfit("teacher", "a teacher")
+        teacher, options = self.task.teacher().to(self.config.device), self.config.pretrain
+        yield self._scouts(teacher, replace(options, epochs=1, lr=options.scout_lr))
+        layer = self.config.layer.make(self.task.theory)
+        yield _Phase("pretrain", Model(teacher, layer), options, _labelled, part="teacher")
+        self.pupil = self.task.pupil(network, teacher)
+        yield _Phase("pretrain", self.pupil, options, _telling, part="pupil")
+
+    def _unfit(self, kind: str, needed: str) -> ConfigError:
+        return ConfigError(
+            f"{self.config.row}: pretrain.kind = {kind!r} is for tasks that have {needed}, "
+            f"with a layer. {self.task.name} is not used so."
+        )
+
+    def _run_phase(
+        self,
+        number: int,
+        phase: "_Phase",
+        module: nn.Module,
+        checkpoint: Checkpoint | None,
+        state: dict[str, object] | None,
+    ) -> None:
+        steps = steps_in_epoch(len(self._rows(0)), phase.options.batch_size)
+        stepper = make_stepper(module, phase.options, steps, self.config.device)
+        sums = self._zero()
+        if state is not None:
+            module.load_state_dict(state["module"])  # type: ignore[arg-type]
+            stepper.load_state_dict(state["stepper"])  # type: ignore[arg-type]
+            sums = _Sums(**state["sums"])  # type: ignore[arg-type]
+            set_random_state(state["random"])  # type: ignore[arg-type]
+            if self.pupil is not None and phase.name == "train":
+                self.pupil.load_state_dict(state["pupil"])  # type: ignore[arg-type]
+
+        def save() -> None:
+            if checkpoint is not None:
+                checkpoint.save({
+                    "phase": number, "module": module.state_dict(),
+                    "stepper": stepper.state_dict(), "sums": vars(sums),
+                    "random": random_state(self.config.device),
+                    "epochs": [vars(epoch) for epoch in self.epochs],
+                    "pupil": None if self.pupil is None else self.pupil.state_dict(),
+                })  # fmt: skip
+
+        module.train()
+        with interruptible() as interrupted:
+            for epoch in range(stepper.done // steps, phase.options.epochs):
+                if self._epoch(phase, module, stepper, sums, epoch, steps, interrupted):
+                    sums = self._zero()
+                save()
+                if interrupted():
+                    raise KeyboardInterrupt
+
+    def _epoch(
+        self,
+        phase: "_Phase",
+        module: nn.Module,
+        stepper: Stepper,
+        sums: _Sums,
+        epoch: int,
+        steps: int,
+        interrupted: Callable[[], bool],
+    ) -> bool:
+        """One epoch, or what is left of it; whether it came to its end."""
+        for layer in solver_layers(module):
+            layer.stats.reset()
+        start = time.perf_counter()
+        number = epoch if phase.name == "train" else -1 - epoch  # other rows in pre-training
+        rows, size = self._rows(number), phase.options.batch_size
+        order = self._order(len(rows), number)
+        view = _View(phase, stepper, module, steps, start, self.on_step)
+        for step in range(sums.steps, steps):
+            batch = self._moved(phase, rows.batch(order[step * size : (step + 1) * size]))
+            loss, right = phase.look(module, batch)
+            stepper(loss)
+            sums.loss += loss.detach()
+            sums.right += right
+            sums.steps += 1
+            view.show(sums)
+            if interrupted() and sums.steps < steps:
+                sums.seconds += time.perf_counter() - start
+                return False
+        count, counts = sums.steps, solver_counts(module)
+        loss_mean, right_mean = sums.loss.item() / count, sums.right.item() / count
+        seconds = sums.seconds + time.perf_counter() - start
+        self.epochs.append(Epoch(phase.name, loss_mean, right_mean, seconds, counts))
+        return True
+
+    def _moved(self, phase: "_Phase", batch: Batch) -> Batch:
+        """The batch with its images moved a little, all of them the same way."""
+        most = self.config.train.shift
+        if not most or phase.name == "pretrain":
+            return batch
+        if not batch.features.is_floating_point():
+            raise ConfigError(
+                f"{self.config.row}: train.shift moves images, and {self.task.name} has none. "
+                f"Set it to 0."
+            )
+        down, right = torch.randint(-most, most + 1, (2,)).tolist()
+        return replace(batch, features=batch.features.roll((down, right), dims=(-2, -1)))
+
+    def _rows(self, epoch: int) -> Rows:
+        """The training rows of an epoch, on the device."""
+        rows = self.task.rows("train", self.config.train.rows, self.config.seed, epoch)
+        return rows.to(torch.device(self.config.device))
+
+    def _order(self, count: int, epoch: int) -> Tensor:
+        seed = (self.config.seed * 1_000_003 + epoch + 500) % 2**63
+        order = torch.randperm(count, generator=torch.Generator().manual_seed(seed))
+        return order.to(self.config.device)
+
+    def _zero(self) -> _Sums:
+        zero = torch.zeros((), device=self.config.device)
+        return _Sums(zero, zero.clone())
+
+
+@dataclass(frozen=True)
+class _Phase:
+    name: PhaseName
+    module: nn.Module
+    options: PretrainOptions | TrainOptions
+    look: Callable[[nn.Module, Batch], tuple[Tensor, Tensor]]  # loss, and share that is right
+    part: str = ""
+
+
+def _labelled(module: nn.Module, batch: Batch) -> tuple[Tensor, Tensor]:
+    _, outputs = module(batch.features, batch.known)
+    right = right_rows(outputs.detach(), batch, all_outputs=False).float().mean()
+    return task_loss(outputs, batch), right
+
+
+def _rebuilding(module: nn.Module, batch: Batch) -> tuple[Tensor, Tensor]:
+    error = module(batch.features)
+    return error, torch.zeros_like(error)
+
+
+def _telling(module: nn.Module, batch: Batch) -> tuple[Tensor, Tensor]:
+    loss, right = module(batch)
+    return loss, right
+
+
+@dataclass
+class _View:
+    """Tells the progress bar how things stand, without a look at the device at every step."""
+
+    phase: _Phase
+    stepper: Stepper
+    module: nn.Module
+    steps: int  # of an epoch
+    start: float
+    on_step: OnStep
+    loss: float = math.nan
+    accuracy: float = 0.0
+    share: float = 0.0
+
+    def show(self, sums: _Sums) -> None:
+        if sums.steps % _LOOK == 0 or sums.steps == self.steps:
+            self.loss = sums.loss.item() / sums.steps
+            self.accuracy = sums.right.item() / sums.steps
+            solver = sum(layer.stats.solver_seconds for layer in solver_layers(self.module))
+            self.share = solver / max(1e-9, time.perf_counter() - self.start)
+        done, total = self.stepper.done, self.stepper.total
+        phase, seen = self.phase, (self.loss, self.accuracy, self.share)
+        event = Event(phase.name, done, total, *seen, phase.options.epochs, phase.part)
+        self.on_step(event)
+
+
+def task_loss(outputs: Tensor, batch: Batch) -> Tensor:
+    """Binary cross-entropy over the outputs that are asked for."""
+    weight = None if batch.asked is None else batch.asked.to(outputs)
+    return F.binary_cross_entropy_with_logits(outputs, batch.targets.to(outputs), weight)
+
+
+def steps_in_epoch(rows: int, batch_size: int) -> int:
+    """Full batches only: shapes that stay the same are faster on a GPU."""
+    return max(1, rows // batch_size)
+
+
+def make_stepper(
+    module: nn.Module, options: PretrainOptions | TrainOptions, steps: int, device: str
+) -> Stepper:
+    """The optimiser and its schedule."""
+    parameters, total = module.parameters(), steps * options.epochs
+    optimizer: torch.optim.Optimizer
+    if options.optimizer == "adam":
+        optimizer = torch.optim.Adam(
+            parameters, options.lr, weight_decay=options.weight_decay,
+            fused=device.startswith("cuda"),
+        )  # fmt: skip
+    else:
+        optimizer = torch.optim.SGD(
+            parameters, options.lr, momentum=0.9, nesterov=True, weight_decay=options.weight_decay
+        )
+    rate = torch.optim.lr_scheduler.LambdaLR(
+        optimizer, lambda step: learning_rate(step / total, 1 / total, options)
+    )
+    return Stepper(module, optimizer, total=total, clip=options.clip, schedule=rate)
+
+
+def learning_rate(progress: float, step: float, options: PretrainOptions | TrainOptions) -> float:
+    """Rises over `warmup`, stays, and falls as a cosine over `decay`; both are shares of the steps.
+
+    The plateau matters: a symbol that is still misread when the rate falls stays misread.
+
+    Args:
+        progress: Share of the steps that are done.
+        step: Share of one step.
+        options: Hold `warmup` and `decay`.
+    """
+    rise, fall = max(step, options.warmup), max(step, options.decay)
+    left = min(1.0, (1 - progress) / fall)
+    return min(1.0, (progress + step) / rise) * 0.5 * (1 - math.cos(math.pi * left))

@@ -1,0 +1,155 @@
+import base64
+import io
+
+import pytest
+import torch
+from matplotlib.image import imread
+
+from reports.made import examples_of
+from reports.page_checks import Page, checked
+from smtlayer_studies.reports.blocks import half_blocks, side_by_side
+from smtlayer_studies.reports.charts import Series, curves
+from smtlayer_studies.reports.confusion import confusions
+from smtlayer_studies.reports.html import Html, join, tag
+from smtlayer_studies.reports.png import png_uri
+from smtlayer_studies.tasks.liars_puzzle import liars_theory
+from smtlayer_studies.tasks.liars_sentences import Kind, tokens, wording
+
+
+def test_text_and_attributes_are_escaped_and_html_is_not():
+    inner = tag("b", "<i>")
+    assert tag("p", inner, " & ", title='"<', class_="a") == (
+        '<p title="&quot;&lt;" class="a"><b>&lt;i&gt;</b> &amp; </p>'
+    )
+    assert join("<", Html("<br>"), None) == "&lt;<br>"
+    assert tag("details", open=True, hidden=False, id=None) == "<details open></details>"
+
+
+def test_text_made_of_html_is_plain_again():
+    assert tag("p", tag("b", "x") + "y") == "<p>&lt;b&gt;x&lt;/b&gt;y</p>"
+
+
+def test_a_png_holds_the_ink():
+    image = torch.rand(5, 9)
+    kind, _, data = png_uri(image).partition(",")
+    assert kind == "data:image/png;base64"
+    pixels = torch.from_numpy(imread(io.BytesIO(base64.b64decode(data))))
+    assert pixels.shape == (5, 9, 4)
+    assert torch.allclose(pixels[..., 3], image, atol=0.5 / 255 + 1e-6)
+    assert not pixels[..., :3].any()
+
+
+def test_blocks_show_the_ink():
+    image = torch.zeros(5, 4)
+    image[0, 0] = image[1, 1] = image[4, 3] = 1
+    assert half_blocks(image) == ["▀▄", "", "   ▀"]
+
+
+def test_images_that_are_too_wide_are_halved_and_broken_into_lines():
+    images = torch.ones(3, 8, 8)
+    assert side_by_side(images, ["a", "b", "c"], 40).splitlines()[0] == "   ".join(["█" * 8] * 3)
+    small = side_by_side(images, ["a", "b", "c"], 12).splitlines()
+    assert small[:3] == ["████   ████", "████   ████", "a      b"]
+    assert small[-1] == "c"
+
+
+@pytest.mark.parametrize("width", [7, 30, 60, 98])
+def test_an_image_wider_than_a_line_is_shrunk_until_it_fits(width):
+    lines = side_by_side(torch.ones(1, 28, 224), [""], width).splitlines()
+    assert width / 2 < max(map(len, lines)) <= width
+    assert lines[-1]  # nothing below without a caption
+
+
+def epochs(count, phase="train", seconds=2.0, **changes):
+    one = {"phase": phase, "loss": 0.5, "accuracy": 0.25, "seconds": seconds,
+           "solver": {"solver_seconds": 0.5}}  # fmt: skip
+    return [one | changes for _ in range(count)]
+
+
+def test_curves_have_a_dot_an_epoch_and_say_what_they_show():
+    page = Page(curves([Series("<mine>", epochs(3), 0.75)]))
+    accuracy, loss, seconds = page.all("svg")
+    assert len(page.all("circle")) == 6
+    assert len(page.all("polyline")) == 2
+    assert "<mine>: from 25.0 % to 25.0 %" in accuracy["aria-label"]
+    assert "0.5" in loss["aria-label"]
+    assert "2 s" in seconds["aria-label"]
+    assert "after training: 75.0 % right" in page.text
+    assert len([rect for rect in page.all("rect") if rect["class"] in ("pale", "strong")]) == 6
+
+
+def test_points_lie_in_the_chart():
+    series = [
+        Series("one", epochs(2, "pretrain", loss=3.7) + epochs(3, seconds=123.4), 1.0),
+        Series("two", epochs(7, accuracy=1.0, loss=0.0), 0.0),
+    ]
+    page = Page(curves(series))
+    for dot in page.all("circle"):
+        assert 50 <= float(dot["cx"]) <= 430
+        assert 12 <= float(dot["cy"]) <= 230
+    for rect in page.all("rect"):
+        assert 0 <= float(rect["height"]) <= 218.1
+    assert "pre-training" in page.text
+
+
+@pytest.mark.parametrize("changes", [{"loss": float("nan")}, {"loss": 0.0}, {"seconds": 1e-5}])
+def test_odd_numbers_are_drawn(changes):
+    page = Page(curves([Series("odd", epochs(2, **changes), None)]))
+    assert len(page.all("svg")) == 3
+    assert not any("nan" in str(value) for dot in page.all("circle") for value in dot.values())
+
+
+def test_many_epochs_have_a_line_and_no_dots():
+    page = Page(curves([Series("long", epochs(100), None)]))
+    assert not page.all("circle")
+    assert len(page.all("polyline")) == 2
+    assert len(page.all("text")) < 60
+
+
+def test_what_pretraining_without_labels_got_right_is_not_drawn():
+    before = epochs(4, "pretrain")
+    assert len(Page(curves([Series("a", before, None, labelled=False)])).all("circle")) == 4
+    assert len(Page(curves([Series("a", before, None, labelled=True)])).all("circle")) == 8
+
+
+def test_confusions_of_a_puzzle_are_in_words():
+    kinds = (Kind(0, 1, True), Kind(1, 2, False), Kind(2, 0, True))
+    signs = torch.tensor([[sign for kind in kinds for sign in kind.signs]])
+    said = torch.tensor([[tokens(wording(kind, 0)) for kind in kinds]])
+    read = signs.clone()
+    read[0, 6] = -1  # reads an accusation as a defence
+    read[0, 7:10] = -1  # and nobody who speaks
+    wanted = torch.tensor([[1, -1, -1]])
+    examples = examples_of(liars_theory(), said, read, signs.to(torch.int8), wanted)
+    speaks, whom, what = confusions("liars-puzzle", examples)
+    assert [told.kind for told in (speaks, whom, what)] == [
+        "who speaks", "of whom", "accuses or defends"
+    ]  # fmt: skip
+    assert speaks.truths == ("Alice", "Bob", "Charlie")
+    assert speaks.read == ((1, 0, 0, 0), (0, 0, 0, 1), (0, 0, 1, 0))
+    assert speaks.taken == ((1, 0, 0, 0), (0, 1, 0, 0), (0, 0, 1, 0))
+    assert whom.read == ((1, 0, 0, 0), (0, 1, 0, 0), (0, 0, 1, 0))
+    assert what.truths == ("accuses", "defends")
+    assert what.read == ((1, 1, 0), (0, 1, 0))
+
+
+GOOD = (
+    '<!doctype html>\n<html lang="en"><head><title>t</title></head><body><h1 id="a">t</h1>'
+    '<a href="#a">up</a>{}</body></html>'
+)
+
+
+def test_the_checks_of_pages_let_good_ones_through():
+    assert checked(GOOD.format("<h2>x</h2>")).text == "t t up x"
+
+
+@pytest.mark.parametrize("bad", [
+    '<img src="https://example.org/x.png" alt="x">', '<script src="x.js"></script>',
+    '<link rel="stylesheet" href="x.css">', "<style>body { background: url(x.png) }</style>",
+    "<style>@import 'x.css';</style>", '<p style="background:url(//x)"></p>', "<p><b></p></b>",
+    "<p>", '<p id="a"></p>', '<a href="#gone">x</a>', '<img src="data:image/png;base64,">',
+    "<h3>x</h3>", '<p onclick="x()"></p>', "</div>", "<svg></svg>",
+])  # fmt: skip
+def test_the_checks_of_pages_see_bad_ones(bad):
+    with pytest.raises(AssertionError):
+        checked(GOOD.format(bad))

@@ -1,0 +1,103 @@
+import pytest
+import torch
+
+from reports.made import PixelReader, fake_digits, png_size, record
+from smtlayer import SMTLayer
+from smtlayer_studies.reports import draw_run
+from smtlayer_studies.reports.runs import DRAWERS, choose_examples
+from smtlayer_studies.runs import TASKS, Run
+from smtlayer_studies.tasks import LiarsPuzzle, MnistAddition, VisualAlgebra, VisualSudoku
+from smtlayer_studies.tasks.algebra_symbols import AlgebraSymbols
+from smtlayer_studies.tasks.base import Model
+from smtlayer_studies.tasks.mnist import Digits
+from smtlayer_studies.tasks.sudoku_boards import make_boards
+from smtlayer_studies.tasks.sudoku_data import SudokuBoards
+
+
+def whole_image_algebra():
+    labels = torch.arange(10, 14)
+    symbols = Digits(torch.full((4, 28, 28), 200, dtype=torch.uint8), labels)
+    return VisualAlgebra(fake_digits(), AlgebraSymbols(symbols, symbols, "fake"), 2)
+
+
+def sudoku():
+    train, test = make_boards(1, seed=0), make_boards(5, seed=1)
+    return VisualSudoku(fake_digits(), SudokuBoards(train, test, "generated boards"))
+
+
+MADE = {
+    "addition": (lambda: MnistAddition(fake_digits()), PixelReader),
+    "algebra 1": (lambda: VisualAlgebra(fake_digits()), PixelReader),
+    "algebra 2": (whole_image_algebra, lambda: PixelReader([0, 4, 6, 7])),
+    "sudoku": (sudoku, PixelReader),
+}
+
+
+@pytest.mark.parametrize(("make", "network"), MADE.values(), ids=MADE)
+def test_a_run_leaves_curves_and_examples_in_its_folder(make, network, tmp_path):
+    task = make()
+    run = Run(task, Model(network(), SMTLayer(task.theory)), record())
+    paths = draw_run(run, tmp_path, count=1)
+    assert paths == [tmp_path / "curves.png", tmp_path / "examples.png"]
+    width, height = png_size(paths[1])
+    assert width > 600
+    assert height > 200
+
+
+@pytest.mark.parametrize(("make", "network"), MADE.values(), ids=MADE)
+def test_a_network_that_reads_well_gives_examples_that_are_right(make, network):
+    task = make()
+    examples = choose_examples(task, Model(network(), SMTLayer(task.theory)), 3, among=20)
+    assert len(examples) == 3
+    assert examples.right.all()
+    assert not examples.overruled.any()
+
+
+def test_liars_puzzles_are_drawn_whatever_the_network_reads(tmp_path):
+    task = LiarsPuzzle()
+    model = Model(task.network(), SMTLayer(task.theory))
+    examples = choose_examples(task, model, 4, among=8)
+    assert len(examples) == 4
+    figure = DRAWERS[task.name].figure(examples, task.picture_title)
+    figure.savefig(tmp_path / "examples.png")
+    assert png_size(tmp_path / "examples.png")[0] > 600
+
+
+def test_a_conventional_run_has_curves_alone(tmp_path):
+    task = MnistAddition(fake_digits())
+    run = Run(task, Model(PixelReader(), task.head()), record("conventional", solver=0))
+    assert draw_run(run, tmp_path) == [tmp_path / "curves.png"]
+    assert not (tmp_path / "examples.png").exists()
+
+
+def test_pictures_show_the_rows_that_were_scored(tmp_path):
+    task, asked = MnistAddition(fake_digits().with_validation(0.34)), []
+
+    class Asked:
+        name, picture_title = task.name, task.picture_title
+
+        def rows(self, split, *rest):
+            asked.append(split)
+            return task.rows(split, *rest)
+
+    model = Model(PixelReader(), SMTLayer(task.theory))
+    draw_run(Run(Asked(), model, record(split="validation")), tmp_path, count=1)
+    assert asked == ["validation"]
+
+
+def test_examples_need_a_layer():
+    task = MnistAddition(fake_digits())
+    with pytest.raises(ValueError, match=r"expects a model with an SMTLayer\. Got one without"):
+        choose_examples(task, Model(PixelReader(), task.head()), 1, among=1)
+
+
+def test_every_task_has_a_drawer():
+    assert set(DRAWERS) == set(TASKS)
+
+
+def test_a_slow_solver_is_asked_about_the_first_rows_alone(monkeypatch):
+    monkeypatch.setattr("smtlayer_studies.reports.runs._PATIENCE", -1.0)
+    task = MnistAddition(fake_digits())
+    layer = SMTLayer(task.theory)
+    assert len(choose_examples(task, Model(PixelReader(), layer), 3, among=50)) == 3
+    assert layer.stats.rows == 3

@@ -1,0 +1,212 @@
+import json
+import math
+import re
+import tomllib
+
+import numpy as np
+import pytest
+import torch
+import z3
+
+from smtlayer import Z3, Auto, Enumerate, Sat, Table, Theory
+from smtlayer.errors import ConfigError
+from smtlayer_studies.runs import LayerOptions, RunConfig, TrainOptions, make_task
+from smtlayer_studies.runs.config import MOST_SEED, merged, parse_settings
+
+
+def of(**data):
+    return RunConfig.of(
+        {"task": {"name": "bits"}} | data, row="mine", method="m", seed=0, device="cpu"
+    )
+
+
+def test_what_is_not_said_has_its_default():
+    config = of(train={"epochs": 9})
+    assert (config.train.epochs, config.train.batch_size) == (9, 128)
+    assert config.layer.backward == "core"
+    assert config.pretrain.kind == "none"
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        ({"train": {"epoch": 3}}, "mine: unknown key 'train.epoch'. Did you mean 'train.epochs'?"),
+        ({"trian": {}}, "mine: unknown key 'trian'. Did you mean 'train'?"),
+        ({"train": {"lr": "fast"}}, "mine: train.lr expects a number. Got 'fast'."),
+        ({"train": {"epochs": 2.5}}, "mine: train.epochs expects a whole number. Got 2.5."),
+        ({"train": {"epochs": True}}, "mine: train.epochs expects a whole number. Got True."),
+        ({"train": {"epochs": 0}}, "mine: train.epochs must be above 0. Got 0."),
+        ({"train": {"clip": -1}}, "mine: train.clip must not be below 0. Got -1"),
+        ({"train": 3}, "mine: train expects a table of options. Got 3."),
+        ({"layer": {"backend": "cvc"}}, "mine: layer.backend is one of auto, table, sat, z3"),
+        ({"pretrain": {"kind": "gan"}}, "mine: pretrain.kind is one of none, dense, autoencoder"),
+        (
+            {"train": {"warmup": 2}},
+            "mine: train.warmup is a share of the steps, from 0 to 1. Got 2",
+        ),
+        ({"pretrain": {"decay": 5}}, "mine: pretrain.decay is a share of the steps, from 0 to 1."),
+        ({"train": {"lr": math.inf}}, "mine: train.lr must be finite. Got inf."),
+        ({"train": {"clip": math.nan}}, "mine: train.clip must be finite. Got nan."),
+        ({"train": {"lr": 10**400}}, "mine: train.lr expects a number. Got 1000"),
+        ({"restarts": {"enough": math.nan}}, "mine: restarts.enough must be finite. Got nan."),
+        ({"layer": {"forward": "nope"}}, "mine: layer.forward is one of smt, maxsmt. Got 'nope'."),
+        ({"layer": {"inference": "sat"}}, "mine: layer.inference is one of smt, maxsmt. Got 'sat'"),
+        ({"layer": {"weights": "nope"}}, "mine: layer.weights is one of logit, softmax. Got 'no"),
+        ({"layer": {"scale": "nope"}}, "mine: layer.scale is one of gradient, batch. Got 'nope'."),
+        ({"layer": {"backward": "cor"}}, "mine: layer.backward expects a blame rule. Rule 'cor': "),
+        ({"layer": {"backward": 3}}, "mine: layer.backward expects text. Got 3."),
+        ({"task": {}}, "mine: the task needs a name"),
+        ({"task": 3}, "mine: task expects a table of options. Got 3."),
+    ],
+)
+def test_what_cannot_be_meant_is_told_with_its_path(data, message):
+    with pytest.raises(ConfigError) as error:
+        of(**data)
+    assert str(error.value).startswith(message)
+
+
+@pytest.mark.parametrize("device", ["foo", "meta"])
+def test_a_device_that_is_not_there_is_told(device):
+    with pytest.raises(ConfigError, match=f"device '{device}' cannot be used: .* Use 'cpu', or"):
+        RunConfig.of({"task": {"name": "x"}}, row="r", method="m", seed=0, device=device)
+
+
+@pytest.mark.parametrize("device", [None, 0])
+def test_a_device_that_is_no_name_is_told(device):
+    with pytest.raises(ConfigError, match=f"device is named as torch does.* Got {device}"):
+        RunConfig("r", "m", {"name": "x"}, device=device)
+
+
+@pytest.mark.parametrize(
+    ("seed", "said"),
+    [
+        ("a", "r: seed expects a whole number. Got 'a'."),
+        (1.5, "r: seed expects a whole number. Got 1.5."),
+        (None, "r: seed expects a whole number. Got None."),
+        (True, "r: seed expects a whole number. Got True."),
+        (2**70, "r: seed must be from -2**53 to 2**53. Got 1180591620717411303424."),
+    ],
+)
+def test_a_seed_that_no_run_can_use_is_told(seed, said):
+    with pytest.raises(ConfigError, match=re.escape(said)):
+        RunConfig("r", "m", {"name": "x"}, seed=seed)
+
+
+@pytest.mark.parametrize("seed", [MOST_SEED, -MOST_SEED])
+def test_the_largest_seeds_draw_rows(seed):
+    config = RunConfig("r", "m", {"name": "mnist-addition", "data": "sample"}, seed=seed)
+    for epoch in (-100, 100):
+        assert len(make_task(config.task).rows("train", 3, config.seed, epoch)) == 3
+
+
+def test_numbers_and_devices_of_libraries_become_plain():
+    train = TrainOptions(epochs=np.int32(3), lr=np.float32(0.5), clip=1)
+    config = RunConfig("r", "m", {"name": "x"}, train=train, seed=np.int64(3),
+                       device=torch.device("cpu"))  # fmt: skip
+    assert (config.seed, config.device) == (3, "cpu")
+    assert json.loads(json.dumps(config.as_dict())) == config.as_dict()
+    assert config == RunConfig("r", "m", {"name": "x"}, train=TrainOptions(epochs=3, lr=0.5,
+                               clip=1.0), seed=3)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("groups", "said"),
+    [
+        ({"train": {"lr": 1}}, "r: train expects TrainOptions(...). Got {'lr': 1}. RunConfig.of"),
+        ({"layer": False}, "r: layer expects LayerOptions(...). Got False."),
+        ({"pretrain": None}, "r: pretrain expects PretrainOptions(...). Got None."),
+        ({"task": 3}, "r: task expects a table of options. Got 3."),
+    ],
+)
+def test_groups_that_are_no_options_are_told(groups, said):
+    with pytest.raises(ConfigError, match=re.escape(said)):
+        RunConfig(**{"row": "r", "method": "m", "task": {"name": "x"}} | groups)
+
+
+def test_a_configuration_as_toml_reads_back_as_the_same():
+    config = of(
+        layer={"backward": "mix(core, marginal)"}, train={"lr": 1e-4}, pretrain={"kind": "dense"}
+    )
+    data = tomllib.loads(config.to_toml())
+    rest = {key: data[key] for key in ("task", "train", "layer", "pretrain", "restarts")}
+    assert of(**rest) == config
+    assert (data["row"], data["seed"]) == ("mine", 0)
+
+
+def test_later_tables_win_key_by_key():
+    assert merged({"a": {"x": 1, "y": 2}}, {"a": {"y": 3}, "b": 4}) == {
+        "a": {"x": 1, "y": 3},
+        "b": 4,
+    }
+
+
+def test_settings_are_toml_or_text():
+    got = parse_settings(["train.lr=2", "task.as_printed=true", "layer.backward=core", "a.b.c='x'"])
+    assert got == {"train": {"lr": 2}, "task": {"as_printed": True}, "layer": {"backward": "core"},
+                   "a": {"b": {"c": "x"}}}  # fmt: skip
+
+
+@pytest.mark.parametrize("setting", ["train.lr", "=3", "train.=3"])
+def test_a_setting_without_key_or_value_is_told(setting):
+    with pytest.raises(ConfigError, match="--set expects key=value"):
+        parse_settings([setting])
+
+
+@pytest.mark.parametrize(
+    ("name", "backend"),
+    [
+        ("auto", Auto(timeout_ms=77, workers=2)), ("sat", Sat(timeout_ms=77, workers=2)),
+        ("z3", Z3(timeout_ms=77, workers=2)), ("table", Table()), ("enumerate", Enumerate()),
+    ],
+)  # fmt: skip
+def test_the_options_of_a_layer_reach_it(name, backend):
+    a, y = z3.Bools("a y")
+    theory = Theory(y == a, inputs=[a], outputs=[y])
+    options = LayerOptions(
+        backend=name, timeout_ms=77, workers=2, forward="maxsmt", inference="smt",
+        backward="sample", weights="softmax", scale="batch",
+    )  # fmt: skip
+    layer = options.make(theory)
+    assert layer.backend == backend
+    told = ("forward='maxsmt'", "inference='smt'", "backward='sample'", "weights='softmax'")
+    assert all(text in str(layer) for text in (*told, "scale='batch'"))
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"name": "mnist-addition", "data": "foo"}, "task.data must be one of 'auto', "),
+        (
+            {"name": "mnist-addition", "percent": "x"},
+            "task.percent must be a whole number. Got 'x'",
+        ),
+        ({"name": "mnist-addition", "percent": True}, "task.percent must be a whole number. Got T"),
+        ({"name": "mnist-addition", "validation": "0.1"}, "task.validation must be a number."),
+        ({"name": "liars-puzzle", "as_printed": 1}, "task.as_printed must be true or false. Got 1"),
+        (
+            {"name": "visual-sudoku", "reading": "foo"},
+            "task.reading must be one of 'bits', 'digits'",
+        ),
+    ],
+)
+def test_values_that_a_task_cannot_use_are_refused(options, said):
+    with pytest.raises(ConfigError, match=re.escape(said)):
+        make_task(options)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"name": "visual-sudoku", "percent": 0}, "percent must be from 1 to 100. Got 0."),
+        ({"name": "visual-sudoku", "validation": 1}, "validation must be from 0 to below 1. Got 1"),
+        ({"name": "mnist-addition", "validation": 1}, "images: validation must be from 0 to below"),
+    ],
+)
+def test_what_can_be_refused_at_once_is_refused_before_data_are_loaded(monkeypatch, options, said):
+    def late(*args):
+        pytest.fail("data were loaded")
+
+    for name in ("load_digits", "load_boards"):
+        monkeypatch.setattr(f"smtlayer_studies.runs.build.{name}", late)
+    with pytest.raises(ConfigError, match=re.escape(said)):
+        make_task(options)

@@ -1,0 +1,161 @@
+import re
+from dataclasses import replace
+
+import pytest
+
+from smtlayer.errors import ConfigError
+from smtlayer_studies.runs import load_experiment, make_task, row_names
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ("train.lr=1e-3", "settings expects a list, as ['train.lr=1e-3']. Got 'train.lr=1e-3'."),
+        (3, "settings expects a list, as ['train.lr=1e-3']. Got 3."),
+        ([3], "settings are texts, as 'train.lr=1e-3'. Got 3."),
+        (["task=3"], "mnist-addition-10: task expects a table of options. Got 3."),
+    ],
+)
+def test_settings_that_are_no_list_of_settings_are_told(settings, said):
+    with pytest.raises(ConfigError, match=re.escape(said)):
+        load_experiment("mnist-addition-10").config("best", settings=settings)
+
+
+def test_no_settings_may_be_none():
+    row = load_experiment("liars-puzzle")
+    assert row.config("best", settings=None) == row.config("best", settings=[])
+
+
+@pytest.mark.parametrize("row", row_names())
+def test_every_row_has_an_experiment_with_the_three_methods(row):
+    experiment = load_experiment(row)
+    assert {"conventional", "paper", "best"} <= set(experiment.methods)
+    for method in experiment.methods:
+        config = experiment.config(method)
+        assert (config.row, config.method) == (row, method)
+        assert (config.layer is None) == method.startswith("conventional")
+    paper = experiment.config("paper").layer
+    assert (paper.forward, paper.backward, paper.inference) == ("smt", "core", "maxsmt")
+    assert (paper.weights, paper.scale) == ("softmax", "batch")
+
+
+# Table 2 of the paper: epochs of pre-training and of training, for its layer and conventionally.
+PAPERS = {
+    "mnist-addition-10": (3, 5, 5), "visual-algebra-1": (3, 5, 5), "visual-algebra-2": (3, 5, 5),
+    "liars-puzzle": (15, 5, 15), "visual-sudoku-10": (30, 15, 100),
+    "visual-sudoku-50": (30, 5, 100), "visual-sudoku-100": (30, 5, 100),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("row", PAPERS)
+def test_the_papers_settings_have_the_papers_epochs(row):
+    experiment = load_experiment(row)
+    paper, dense = experiment.config("paper"), experiment.config("conventional")
+    assert (paper.pretrain.epochs, paper.train.epochs, dense.train.epochs) == PAPERS[row]
+
+
+def test_settings_come_last_and_a_conventional_network_stays_one():
+    experiment = load_experiment("mnist-addition-10")
+    best = experiment.config("best", settings=["train.epochs=1", "layer.backward=sample"])
+    assert (best.train.epochs, best.layer.backward) == (1, "sample")
+    dense = experiment.config("conventional", settings=["layer.backward=sample"])
+    assert dense.layer is None
+
+
+def test_a_sample_has_sizes_of_its_own():
+    experiment = load_experiment("mnist-addition")
+    assert experiment.config("best", sample=True).train.rows == 8000
+    assert experiment.config("best").train.rows == 60_000
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: load_experiment("mnist-adition-10"), "Did you mean 'mnist-addition-10'"),
+        (lambda: load_experiment("mnist-additon"), "Did you mean 'mnist-addition'"),
+        (lambda: load_experiment("zzz"), "Rows are mnist-addition-10"),
+        (lambda: load_experiment("liars-puzzle").config("wrong"), "has the methods conventional"),
+        (lambda: load_experiment("x" * 5000), "There is no experiment 'xxx"),
+        (lambda: load_experiment(None), "name of a row or the path of a TOML file. Got None"),
+        (lambda: make_task({"name": {"a": 1}}), "There is no task {'a': 1}. Tasks are mnist-add"),
+        (lambda: make_task("chess"), "made of a table of options, as .* Got 'chess'"),
+        (lambda: make_task({"name": "chess"}), "There is no task 'chess'. Tasks are mnist-add"),
+        (lambda: make_task({"name": "liars-puzzle", "as_print": 1}), "Did you mean 'as_printed'"),
+    ],
+)
+def test_names_that_are_not_known_are_told(call, message):
+    with pytest.raises(ConfigError, match=message):
+        call()
+
+
+def test_a_file_of_ones_own_is_an_experiment(tmp_path):
+    path = tmp_path / "own.toml"
+    path.write_text("[task]\nname = 'liars-puzzle'\n[mine.train]\nepochs = 2\n")
+    experiment = load_experiment(path)
+    assert (experiment.name, experiment.methods) == ("own", ("mine",))
+    assert experiment.config("mine").train.epochs == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a = ", "is not a TOML file"),
+        ("# caf\u00e9", "is not a TOML file: byte 5 is not UTF-8. Save it as UTF-8."),
+        ("title = 'x'", "has no method"),
+        ("best = 3", "own.toml: best expects sections such as [best.train]. Got 3."),
+        (
+            "[[best]]\na = 1",
+            "own.toml: best expects sections such as [best.train]. Got [{'a': 1}].",
+        ),
+        ("sample = 3\n[best]", "own.toml: sample expects sections such as [sample.train]. Got 3."),
+        ("task = 3\n[best]", "own: task expects a table of options. Got 3."),
+        ("train = 3\n[best]", "own: train expects a table of options. Got 3."),
+    ],
+)
+def test_a_file_that_is_none_is_told(tmp_path, text, message):
+    path = tmp_path / "own.toml"
+    path.write_text(text, encoding="latin-1")
+    with pytest.raises(ConfigError, match=re.escape(message)):
+        load_experiment(path).config("best")
+
+
+@pytest.mark.parametrize("row", row_names())
+def test_the_conventional_network_gets_the_budget_of_the_best_method(row):
+    experiment = load_experiment(row)
+    best, dense = (experiment.config(m) for m in ("best", "conventional-same-budget"))
+    assert dense.layer is None
+    assert dense.pretrain.kind == "none"
+    assert (dense.train.shift, dense.train.batch_size) == (best.train.shift, best.train.batch_size)
+    assert dense.task == best.task
+    if best.pretrain.kind == "none":
+        assert dense.train == best.train
+    if "no-shift" in experiment.methods:
+        bare = experiment.config("no-shift")
+        assert best.train.shift > 0
+        assert bare == replace(best, method="no-shift", train=replace(best.train, shift=0))
+    else:
+        assert best.train.shift == 0
+
+
+def test_each_seed_of_the_liars_puzzle_has_a_split_of_its_own():
+    experiment = load_experiment("liars-puzzle")
+    assert experiment.seeds == tuple(range(10))
+    for method in experiment.methods:
+        splits = [experiment.config(method, seed=seed).task["split"] for seed in experiment.seeds]
+        assert splits == ([1] * 10 if method == "default-split" else list(range(10)))
+    assert experiment.config("best", seed=3, settings=["task.split=7"]).task["split"] == 7
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[a]\n[b]\nlike = 'c'", "b.like expects one of a. Got 'c'."),
+        ("[a]\n[b]\nlike = 'a'\n[c]\nlike = 'b'", "c.like expects one of a. Got 'b'."),
+        ("seeds = 0\n[a]", "seeds is the number of runs of each method. Got 0."),
+        ("seeds = [1]\n[a]", "seeds is the number of runs of each method. Got [1]."),
+    ],
+)
+def test_a_model_or_number_of_seeds_that_cannot_be_is_refused(tmp_path, text, said):
+    (tmp_path / "mine.toml").write_text(text)
+    with pytest.raises(ConfigError, match=re.escape(said)):
+        load_experiment(tmp_path / "mine.toml")
