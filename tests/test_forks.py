@@ -11,7 +11,7 @@ import torch
 from smtlayer import Z3, SMTLayer, forks
 from smtlayer.errors import SolverCrashedError
 from smtlayer.interrupts import CALLS
-from smtlayer.solvers.z3 import ask
+from smtlayer.solvers.z3_calls import ask
 from smtlayer.testing.theories import xor
 from test_interrupts import factoring, hard
 

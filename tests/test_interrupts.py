@@ -18,7 +18,7 @@ from pysat._utils import MainThread
 from pysat.solvers import Glucose4
 
 from smtlayer.interrupts import CALLS, interruptible, raise_pressed, stoppable
-from smtlayer.solvers.z3 import ask
+from smtlayer.solvers.z3_calls import ask
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has other signals")
 SCRIPT = Path(__file__).parent.parent / "benchmarks" / "interrupts.py"

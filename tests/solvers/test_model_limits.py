@@ -11,8 +11,8 @@ import z3
 from listers import PLENTY
 
 from smtlayer import Theory, one_hot
+from smtlayer.solvers import z3_calls
 from smtlayer.solvers.clauses.translation import to_cnf
-from smtlayer.solvers.table import listing as listers
 from smtlayer.solvers.table import models as listing
 from smtlayer.solvers.table.listing import ClauseLister, TermLister, UndecidedError
 from smtlayer.solvers.table.models import Ending, has_far_more, list_models
@@ -146,7 +146,7 @@ def test_a_fork_that_stops_z3_changes_neither_the_list_nor_the_work(monkeypatch)
         asked.append(ask())
         return (None, True) if len(asked) == 3 else (asked[-1], False)
 
-    monkeypatch.setattr(listers, "stoppable", stoppable)
+    monkeypatch.setattr(z3_calls, "stoppable", stoppable)
     stopped = _fresh(THEORIES["strings"](), 10_000)
     assert len(asked) > 3
     assert len(stopped) == len(undisturbed)

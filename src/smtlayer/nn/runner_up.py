@@ -19,7 +19,7 @@ from torch import Tensor
 from smtlayer.errors import NotFiniteError, TooLargeError
 from smtlayer.forks import uses_z3
 from smtlayer.solvers import Z3, Sat, Solution, Solver, Status
-from smtlayer.solvers.validation import milliseconds
+from smtlayer.solvers.z3_calls import milliseconds
 from smtlayer.theory import Theory
 from smtlayer.theory.declarations import fresh_prefix
 

@@ -15,9 +15,9 @@ from smtlayer.solvers.auto import Auto
 from smtlayer.solvers.base import Backend
 from smtlayer.solvers.results import Status
 from smtlayer.solvers.search.constraint_core import Conflicts
-from smtlayer.solvers.table.listing import OutOfWorkError, ask_counted, restarting
 from smtlayer.solvers.table.models import Models, list_models
 from smtlayer.solvers.validation import check_count, check_limit
+from smtlayer.solvers.z3_calls import OutOfWorkError, ask_counted, restarting
 from smtlayer.theory import Theory
 from smtlayer.theory.declarations import declarations_in, fresh_prefix
 from smtlayer.theory.values import text_of

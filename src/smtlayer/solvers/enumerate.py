@@ -15,8 +15,8 @@ from smtlayer.interrupts import interruptible
 from smtlayer.solvers.base import Row, Signs, Solver
 from smtlayer.solvers.host.rowwise import Rowwise
 from smtlayer.solvers.results import Status
-from smtlayer.solvers.validation import check_count, check_limits, check_theory_given, milliseconds
-from smtlayer.solvers.z3 import ask, status_of
+from smtlayer.solvers.validation import check_count, check_limits, check_theory_given
+from smtlayer.solvers.z3_calls import ask, milliseconds, status_of
 from smtlayer.theory import Theory
 
 

@@ -8,8 +8,6 @@ from torch import Tensor
 from smtlayer.plain import number, whole
 from smtlayer.theory import Theory
 
-LONGEST_S = 1e6  # of one wait, 11 days: z3 and the system count milliseconds, and not for ever
-
 
 def check_limit(who: str, name: str, value: object) -> None:
     """Raises unless a limit is a number above zero; infinity is one."""
@@ -40,16 +38,6 @@ def check_count(who: str, name: str, value: object, least: int = 1, most: float 
         raise TypeError(wrong) from error
     if not fits:
         raise ValueError(wrong)
-
-
-def milliseconds(seconds: float) -> int:
-    """Whole milliseconds, the last one begun, however many seconds there are.
-
-    Examples:
-        >>> milliseconds(1.5), milliseconds(1e-9), milliseconds(float("inf"))
-        (1500, 1, 1000000000)
-    """
-    return math.ceil(min(seconds, LONGEST_S) * 1000)
 
 
 def check_theory_given(who: str, theory: object) -> None:

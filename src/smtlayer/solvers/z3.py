@@ -1,18 +1,16 @@
 """This file asks z3, with one incremental solver and assumptions."""
 
 import copy
-import threading
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, final
-from weakref import WeakKeyDictionary
 
 import z3
 
 from smtlayer.errors import SolverCrashedError
-from smtlayer.forks import pause, uses_z3
-from smtlayer.interrupts import interruptible, stoppable
+from smtlayer.forks import uses_z3
+from smtlayer.interrupts import interruptible
 from smtlayer.solvers.base import Row, Signs, Solver
 from smtlayer.solvers.host.memory import check_size, remembering
 from smtlayer.solvers.host.rowwise import Rowwise
@@ -20,13 +18,11 @@ from smtlayer.solvers.results import Status
 from smtlayer.solvers.search.maxsat import Repair, cheapest_repair, row_of
 from smtlayer.solvers.search.oracle import Answer, exact_integers, signed
 from smtlayer.solvers.search.unsat_core import blamed_columns
-from smtlayer.solvers.validation import check_count, check_limits, check_theory_given, milliseconds
+from smtlayer.solvers.validation import check_count, check_limits, check_theory_given
 from smtlayer.solvers.workers.options import Workers, check_workers, picklable_state
+from smtlayer.solvers.z3_calls import ask, milliseconds, status_of
 from smtlayer.theory import Theory
 from smtlayer.theory.declarations import fresh_prefix
-
-_CLOCK_S = 0.02  # how early a clock may think a time limit was reached
-_handling: "WeakKeyDictionary[Any, bool]" = WeakKeyDictionary()  # solvers: whether of Ctrl-C
 
 
 @dataclass(frozen=True)
@@ -191,50 +187,3 @@ class Z3Row:
 
     def _row(self, repair: Repair) -> Row:
         return row_of(self, repair, self._inputs, self._outputs)
-
-
-@interruptible
-@uses_z3
-def ask(solver: Any, timeout_ms: int, *assumptions: Any) -> Any:
-    """z3's answer within a time limit; all questions to z3 go through this function.
-
-    Ctrl-C stops z3 and raises what its handler raises. A fork in another thread stops z3 too; the
-    question is then asked again.
-    """
-    deadline = time.monotonic() + timeout_ms / 1000
-    foreign = leave_ctrl_c_to_python(solver)
-    while True:
-        pause()
-        solver.set("timeout", timeout_ms)
-        answer, stopped = stoppable(solver.ctx.interrupt, lambda: solver.check(*assumptions))
-        left_ms = milliseconds(deadline - time.monotonic())
-        if answer in (z3.sat, z3.unsat) or left_ms <= 0:
-            return answer or z3.unknown
-        if not stopped:
-            # z3 says "canceled" of Ctrl-C and of the time limit alike
-            early = time.monotonic() < deadline - _CLOCK_S
-            if foreign and early and "cancel" in solver.reason_unknown():
-                raise KeyboardInterrupt
-            return answer
-        timeout_ms = left_ms
-
-
-def leave_ctrl_c_to_python(solver: Any) -> bool:
-    """Keeps z3 from handling SIGINT, since it loses presses; not in threads foreign to Python.
-
-    Returns:
-        Whether the thread is foreign. The backward pass of a GPU runs in one, while the main thread
-        waits inside PyTorch, where Python cannot handle signals.
-    """
-    foreign = isinstance(threading.current_thread(), threading._DummyThread)
-    if _handling.get(solver) is not foreign:
-        solver.set("ctrl_c", foreign)
-        _handling[solver] = foreign
-    return foreign
-
-
-def status_of(answer: Any) -> Status:
-    """z3's answer as a status."""
-    if answer == z3.unknown:
-        return Status.UNKNOWN
-    return Status.SAT if answer == z3.sat else Status.UNSAT

@@ -20,8 +20,8 @@ from smtlayer.solvers.clauses.translation import to_cnf
 from smtlayer.solvers.results import Status
 from smtlayer.solvers.sat import SatRow
 from smtlayer.solvers.search.oracle import Oracle, signed
-from smtlayer.solvers.validation import milliseconds
 from smtlayer.solvers.z3 import Z3, Z3Row
+from smtlayer.solvers.z3_calls import milliseconds
 from smtlayer.theory import Theory
 from smtlayer.theory.declarations import fresh_prefix
 

@@ -1,52 +1,26 @@
 """Solvers that find models one by one and count their own work."""
 
 import copy
-import math
-from collections.abc import Callable, Sequence
-from contextlib import suppress
-from functools import wraps
-from typing import Any, ParamSpec, Protocol, Self, TypeVar, final
+from collections.abc import Sequence
+from typing import Protocol, Self, final
 
 import z3
 from pysat.solvers import Minisat22
 
 from smtlayer.forks import pause
-from smtlayer.interrupts import raise_pressed, stoppable
+from smtlayer.interrupts import raise_pressed
 from smtlayer.solvers.clauses.cnf import Cnf
-from smtlayer.solvers.z3 import leave_ctrl_c_to_python
+from smtlayer.solvers.z3_calls import OutOfWorkError, ask_counted
 from smtlayer.theory import Theory
 from smtlayer.theory.declarations import fresh_prefix
 
-_P = ParamSpec("_P")
-_T = TypeVar("_T")
-MOST_WORK = 2**32 - 1  # that z3 can be given for one question
 _SLICE = 500_000  # propagations without a look for Ctrl-C: a fraction of a second
 _QUESTION = 1000  # steps that a question to z3 counts besides z3's own
 _FORBIDDEN = 0.25  # and for each model forbidden before it
 
 
-class OutOfWorkError(Exception):
-    """The work allowed was used up."""
-
-
 class UndecidedError(Exception):
     """The solver cannot decide a question, for the reason given."""
-
-
-class StoppedError(Exception):
-    """A fork stopped z3 in the middle of a question: what it has learnt and counted is void."""
-
-
-def restarting(function: Callable[_P, _T]) -> Callable[_P, _T]:
-    """Decorates a function that makes a solver and counts its work: a fork begins it anew."""
-
-    @wraps(function)
-    def counted(*args: _P.args, **kwargs: _P.kwargs) -> _T:
-        while True:
-            with suppress(StoppedError):
-                return function(*args, **kwargs)
-
-    return counted
 
 
 class Lister(Protocol):
@@ -190,43 +164,3 @@ class TermLister:
         self._forbidden += 1
         pairs = zip(self._terms, self._false, self.signs(), strict=True)
         self._solver.add(z3.Or([false if sign > 0 else true for true, false, sign in pairs]))
-
-
-def ask_counted(solver: Any, max_work: float, *assumptions: Any) -> Any:
-    """z3's answer if its context has done at most `max_work` steps by then.
-
-    Raises:
-        OutOfWorkError: If it would take more.
-        StoppedError: If a fork in another thread stopped z3.
-    """
-    most = math.ceil(min(max_work, MOST_WORK))
-    left = most - steps(solver)
-    if left <= 0:
-        raise OutOfWorkError
-    foreign = leave_ctrl_c_to_python(solver)
-    pause()
-    solver.set("rlimit", left)
-    answer, stopped = stoppable(solver.ctx.interrupt, lambda: solver.check(*assumptions))
-    if answer in (z3.sat, z3.unsat):
-        return answer
-    if stopped:
-        raise StoppedError
-    if steps(solver) >= most:
-        raise OutOfWorkError
-    if foreign and "cancel" in solver.reason_unknown():  # z3 says so of the limit as well
-        raise KeyboardInterrupt
-    return answer
-
-
-def steps(solver: Any) -> int:
-    """The resource units that z3 has used in the solver's context, the same on every machine."""
-    context = solver.ctx.ref()
-    found = z3.Z3_solver_get_statistics(context, solver.solver)
-    z3.Z3_stats_inc_ref(context, found)
-    try:
-        for i in reversed(range(z3.Z3_stats_size(context, found))):
-            if z3.Z3_stats_get_key(context, found, i) == "rlimit count":
-                return int(z3.Z3_stats_get_uint_value(context, found, i))
-    finally:
-        z3.Z3_stats_dec_ref(context, found)
-    return 0

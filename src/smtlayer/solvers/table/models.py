@@ -20,15 +20,8 @@ from smtlayer.interrupts import interruptible
 from smtlayer.solvers import store
 from smtlayer.solvers.clauses.translation import to_cnf
 from smtlayer.solvers.lru import Lru
-from smtlayer.solvers.table.listing import (
-    MOST_WORK,
-    ClauseLister,
-    Lister,
-    OutOfWorkError,
-    TermLister,
-    UndecidedError,
-    restarting,
-)
+from smtlayer.solvers.table.listing import ClauseLister, Lister, TermLister, UndecidedError
+from smtlayer.solvers.z3_calls import MOST_WORK, OutOfWorkError, restarting
 from smtlayer.theory import Theory
 
 MAX_WORK = 100_000_000  # of a list that was asked for; a minute or so

@@ -10,11 +10,11 @@ from typing import final
 from smtlayer.errors import SolverCrashedError
 from smtlayer.solvers.host.row_solvers import RowSolverSpec
 from smtlayer.solvers.host.rows import Answers
-from smtlayer.solvers.validation import LONGEST_S
 from smtlayer.solvers.workers.cost_model import CostModel
 from smtlayer.solvers.workers.process import START_S, WorkerProcess
 from smtlayer.solvers.workers.schedule import Schedule
 from smtlayer.solvers.workers.worker import Ask, Message, Missing, send
+from smtlayer.solvers.z3_calls import LONGEST_S
 
 _MARGIN_S = 2.0  # beyond the time limits of its rows, before a worker counts as hung
 _TRIES = 2  # workers lost in a row before their first answer: something is wrong with all of them
