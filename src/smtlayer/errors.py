@@ -1,4 +1,7 @@
-"""This file names everything that the library raises on its own account."""
+"""The exceptions that the library raises, and hints for their messages."""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
 
 
 class SMTLayerError(Exception):
@@ -35,6 +38,20 @@ class SolverCrashedError(SMTLayerError, RuntimeError):
 
 class MissingPackageError(SMTLayerError, ImportError):
     """An optional package is needed for what was asked."""
+
+
+def did_you_mean(name: str, known: Iterable[str], otherwise: str = "") -> str:
+    """The end of an error message: the known name that is most like the given one.
+
+    Examples:
+        >>> did_you_mean("toatl", ["a", "b", "total"])
+        " Did you mean 'total'?"
+        >>> did_you_mean("x", ["a", "b"], otherwise="Known are a, b.")
+        ' Known are a, b.'
+    """
+    near = get_close_matches(name, list(known), n=1)
+    hint = f"Did you mean {near[0]!r}?" if near else otherwise
+    return f" {hint}" if hint else ""
 
 
 def install_command(extra: str) -> str:

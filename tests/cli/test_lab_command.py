@@ -73,7 +73,7 @@ def test_what_is_wrong_is_said(call, script):
         call("nothing.smt2")
     with pytest.raises(ConfigError, match="add --inputs a,b --outputs y"):
         call(script, "--inputs", "a,b")
-    with pytest.raises(ConfigError, match=r"--rules: Rule 'cor'.*Did you mean core\?"):
+    with pytest.raises(ConfigError, match=r"--rules: Rule 'cor'.*Did you mean 'core'\?"):
         call("visual-algebra", "--rules", "cor")
     with pytest.raises(ConfigError, match=r"with a file only. Got them with the task"):
         call("visual-algebra", "--shown", "0.5")

@@ -151,7 +151,7 @@ def test_options_that_cannot_be_are_refused():
         LabOptions(noise=-1)
     with pytest.raises(ConfigError, match=r"at least one rule and one seed. Got 0 and 20"):
         run_lab(addition(), [])
-    with pytest.raises(ValueError, match=r"Did you mean core\?"):
+    with pytest.raises(ValueError, match=r"Did you mean 'core'\?"):
         run_lab(addition(), ["cor"])
 
 

@@ -67,9 +67,9 @@ def test_what_a_rule_prints_reads_back(seed):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("coer", f"Rule 'coer': expected {KINDS}. Got coer. Did you mean core?"),
+        ("coer", f"Rule 'coer': expected {KINDS}. Got coer. Did you mean 'core'?"),
         ("sat", f"Rule 'sat': expected {KINDS}. Got sat."),
-        ("mixed(core)", f"Rule 'mixed(core)': expected {KINDS}. Got mixed(...). Did you mean mix?"),
+        ("mixed(core)", f"Rule 'mixed(core)': expected {KINDS}. Got mixed(...). Did you mean 'mix'?"),
         ("mix", "Rule 'mix': mix needs its arguments, as in mix(...)."),
         ("mix(core", f"Rule 'mix(core' cannot be read. Expected {KINDS}."),
         ("", f"Rule '' cannot be read. Expected {KINDS}."),
@@ -82,7 +82,7 @@ def test_what_a_rule_prints_reads_back(seed):
         ("core(x=2)", "Rule 'core(x=2)': core takes no options. Got x."),
         ("sample(temperature=anneal(4, 1, untl=1))",
          "Rule 'sample(temperature=anneal(4, 1, untl=1))': anneal takes start, end, until, shape. "
-         "Got untl. Did you mean until?"),
+         "Got untl. Did you mean 'until'?"),
         ("sample(2)", "Rule 'sample(2)': sample(...): too many positional arguments."),
         ("sample(temperature=0)",
          "Rule 'sample(temperature=0)': sample expects temperature above 0, a number or "

@@ -1,11 +1,11 @@
 """This file reads blame rules from text: the same words as in code, and no others."""
 
 import ast
-import difflib
 import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from smtlayer.errors import did_you_mean
 from smtlayer.nn.compose import Mix, Schedule, mix, schedule
 from smtlayer.nn.posterior import MarginalRule, SampleRule, marginal, sample
 from smtlayer.nn.progress import anneal
@@ -60,7 +60,7 @@ def _value(node: ast.expr) -> Any:
         case ast.Name(id=name) if name in _FUNCTIONS:
             raise ValueError(f"{name} needs its arguments, as in {name}(...).")
         case ast.Name(id=name):
-            raise ValueError(f"expected {_EXPECTED}. Got {name}.{_nearest(name, _FUNCTIONS)}")
+            raise ValueError(f"expected {_EXPECTED}. Got {name}.{did_you_mean(name, _FUNCTIONS)}")
         case ast.Call(func=ast.Name(id=name), args=given, keywords=options):
             return _call(name, given, options)
     raise ValueError(f"expected names, numbers and tuples alone. Got {ast.unparse(node)}.")
@@ -68,7 +68,7 @@ def _value(node: ast.expr) -> Any:
 
 def _call(name: str, given: list[ast.expr], options: list[ast.keyword]) -> Any:
     if name not in _FUNCTIONS:
-        raise ValueError(f"expected {_EXPECTED}. Got {name}(...).{_nearest(name, _FUNCTIONS)}")
+        raise ValueError(f"expected {_EXPECTED}. Got {name}(...).{did_you_mean(name, _FUNCTIONS)}")
     signature = inspect.signature(_FUNCTIONS[name])
     arguments = [_value(part) for part in given]
     keywords: dict[str, Any] = {}
@@ -78,7 +78,7 @@ def _call(name: str, given: list[ast.expr], options: list[ast.keyword]) -> Any:
         keywords[option.arg or "**"] = _value(option.value)
     for word in keywords:
         if word not in signature.parameters:
-            nearest = _nearest(word, signature.parameters)
+            nearest = did_you_mean(word, signature.parameters)
             takes = ", ".join(signature.parameters) or "no options"
             raise ValueError(f"{name} takes {takes}. Got {word}.{nearest}")
     try:
@@ -86,8 +86,3 @@ def _call(name: str, given: list[ast.expr], options: list[ast.keyword]) -> Any:
     except TypeError as error:
         raise ValueError(f"{name}(...): {error}.") from error
     return _FUNCTIONS[name](*arguments, **keywords)
-
-
-def _nearest(name: str, known: Mapping[str, object]) -> str:
-    close = difflib.get_close_matches(name, known, n=1)
-    return f" Did you mean {close[0]}?" if close else ""

@@ -1,6 +1,5 @@
 """This file reads and writes SMT-LIB 2; z3 does the parsing, and errors get a line and a remedy."""
 
-import difflib
 import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
@@ -9,7 +8,7 @@ from typing import Any, NamedTuple
 
 import z3
 
-from smtlayer.errors import TheoryError
+from smtlayer.errors import TheoryError, did_you_mean
 
 _TOKEN = re.compile(r';[^\n]*|"(?:[^"]|"")*"|\|[^|]*\||[()]|[^\s()"|;]+')
 _TAKEN = {
@@ -183,9 +182,8 @@ def _refuse_ambiguous(text: str, names: Sequence[str]) -> None:
 
 
 def _undeclared(name: str, declared: Sequence[str]) -> TheoryError:
-    close = difflib.get_close_matches(name, declared, n=1)
-    hint = f"Did you mean {close[0]!r}?" if close else f"Declared: {', '.join(declared) or 'none'}."
-    return TheoryError(f"Theory.from_smtlib: no constant is declared as {name!r}. {hint}")
+    hint = did_you_mean(name, declared, f"Declared: {', '.join(declared) or 'none'}.")
+    return TheoryError(f"Theory.from_smtlib: no constant is declared as {name!r}.{hint}")
 
 
 def _load(text_or_path: str | Path) -> str:
@@ -236,8 +234,7 @@ def _theory_part(text: str) -> str:
             blank = re.sub(r"[^\n]", " ", text[command.start : command.stop])
             text = text[: command.start] + blank + text[command.stop :]
         elif command.name not in _TAKEN:
-            close = difflib.get_close_matches(command.name, _TAKEN, n=1)
-            hint = f" Did you mean '{close[0]}'?" if close else ""
+            hint = did_you_mean(command.name, _TAKEN)
             raise TheoryError(
                 f"Theory.from_smtlib: line {command.line} has the command '{command.name}', which "
                 f"a theory cannot hold.{hint} Give a script of declarations and plain assertions."
