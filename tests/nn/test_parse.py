@@ -69,7 +69,8 @@ def test_what_a_rule_prints_reads_back(seed):
     [
         ("coer", f"Rule 'coer': expected {KINDS}. Got coer. Did you mean 'core'?"),
         ("sat", f"Rule 'sat': expected {KINDS}. Got sat."),
-        ("mixed(core)", f"Rule 'mixed(core)': expected {KINDS}. Got mixed(...). Did you mean 'mix'?"),
+        ("mixed(core)",
+         f"Rule 'mixed(core)': expected {KINDS}. Got mixed(...). Did you mean 'mix'?"),
         ("mix", "Rule 'mix': mix needs its arguments, as in mix(...)."),
         ("mix(core", f"Rule 'mix(core' cannot be read. Expected {KINDS}."),
         ("", f"Rule '' cannot be read. Expected {KINDS}."),
