@@ -89,7 +89,7 @@ class RunRecord:
 def with_present_names(epochs: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Epochs of a record or checkpoint, whose solver counts may have the names of earlier ones."""
     return [
-        epoch | {"solver": {_RENAMED_COUNTS.get(k, k): n for k, n in epoch["solver"].items()}}
+        epoch | {"solver": {_RENAMED_COUNTS.get(k, k): n for k, n in epoch.get("solver", {}).items()}}
         for epoch in epochs
     ]
 
