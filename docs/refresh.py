@@ -27,7 +27,7 @@ ELSEWHERE = {
     "how-to/train.md": "tests/test_text.py",
     "how-to/workers.md": "tests/solvers/test_workers_page.py",
     "how-to/distributed.md": "tests/nn/test_ddp.py",
-    "how-to/lightning.md": "tests/training/test_lightning.py",
+    "how-to/lightning.md": "tests/test_lightning.py",
 }
 
 

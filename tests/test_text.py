@@ -61,7 +61,7 @@ def test_the_first_example_of_the_readme_fits_a_screen():
     assert len(code_blocks(README)[0].strip().splitlines()) <= 16
 
 
-# The example for Lightning runs in training/test_lightning.py too.
+# The example for Lightning runs in test_lightning.py too.
 @pytest.mark.usefixtures("own_z3_context")
 @pytest.mark.parametrize(
     "path",

@@ -167,7 +167,7 @@ def test_the_start_page_shows_code_picture_and_results(site):
 
 def test_links_out_of_the_documentation_lead_to_the_repository(site):
     links = read(site / "explain" / "results" / "index.html").links
-    assert f"{REPOSITORY}/tree/main/results" in links
+    assert f"{REPOSITORY}/tree/main/studies/results" in links
     assert f"{REPOSITORY}/blob/main/benchmarks/results/validation.jsonl" in links
 
 
