@@ -89,14 +89,14 @@ def row_of(y: float, images: torch.Tensor, row: Explanation, colours: Colours) -
 
 def draw(rows: list[tuple[torch.Tensor, Explanation]], colours: Colours) -> str:
     height = TOP + ROW * len(rows) + 52
-    heads = [(4, "images"), (204, "bits that the network reads"), (498, "solver")]
+    heads = [(4, "images"), (204, "predicted bits"), (498, "solver")]
     parts = [text(x, 22, words, 16, colours["quiet"]) for x, words in heads]
     parts += [row_of(TOP + ROW * i, *row, colours) for i, row in enumerate(rows)]
     bottom = height - 50
     parts.append(
         f'<rect x="0" y="{bottom}" width="{WIDTH}" height="44" rx="8" fill="{colours["well"]}"/>'
     )
-    known = "what you wrote: total = a + b,  a ≤ 9,  b ≤ 9"
+    known = "theory: total = a + b,  a ≤ 9,  b ≤ 9"
     parts.append(text(WIDTH / 2, bottom + 28, known, 18, colours["ink"], 'text-anchor="middle"'))
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" '
