@@ -7,8 +7,12 @@ import z3
 from pysat.solvers import Minisat22
 
 from smtlayer import TooLargeError
-from smtlayer.solvers.clauses import all_different as values
-from smtlayer.solvers.clauses.all_different import Values, differing, value_clauses
+from smtlayer.solvers.clauses import all_different
+from smtlayer.solvers.clauses.all_different import (
+    DirectEncoding,
+    all_different_groups,
+    direct_clauses,
+)
 from smtlayer.solvers.clauses.budget import Budget
 from smtlayer.solvers.clauses.cnf import join
 from smtlayer.solvers.clauses.translation import to_cnf
@@ -61,8 +65,8 @@ def sudoku_by_pairs(box):
 
 @pytest.mark.parametrize(("box", "count"), [(2, 12), (3, 27)])
 def test_a_sudoku_said_pair_by_pair_has_the_groups_of_one_said_at_once(box, count):
-    at_once, rest = differing(sudoku_theory(box).constraints)
-    by_pairs, left = differing(sudoku_by_pairs(box))
+    at_once, rest = all_different_groups(sudoku_theory(box).constraints)
+    by_pairs, left = all_different_groups(sudoku_by_pairs(box))
     assert names(by_pairs) == names(at_once)
     assert (len(by_pairs), len(at_once), left) == (count, count, [])
     assert len(rest) == (box * box) ** 2  # the bounds of each cell
@@ -74,13 +78,13 @@ def test_formulas_that_say_something_else_are_left_as_they_are():
         a, z3.Or(x != y, a), x == y, z3.Not(z3.And(a, b)), a != b, x != 3, v != z3.ZeroExt(4, x),
         z3.Distinct(v, v + 1, v + 2), z3.Distinct(a, b), z3.Not(z3.Distinct(x, y, z)),
     ]  # fmt: skip
-    groups, rest = differing(others)
+    groups, rest = all_different_groups(others)
     assert groups == []
     assert [f.get_id() for f in rest] == [f.get_id() for f in others]
 
 
 def test_a_lone_pair_is_no_group_and_is_not_lost():
-    groups, rest = differing([x != y, z3.Distinct(z, w), *pairs([x, z, w + 1])])
+    groups, rest = all_different_groups([x != y, z3.Distinct(z, w), *pairs([x, z, w + 1])])
     assert names(groups) == {frozenset({"x", "z", "w + 1"})}
     assert {frozenset(map(str, _sides(f))) for f in rest} == {
         frozenset({"x", "y"}), frozenset({"z", "w"}),
@@ -93,7 +97,7 @@ def _sides(formula):
 
 def test_groups_cover_every_pair_and_claim_no_other():
     said = [(x, y), (x, z), (y, z), (y, w), (z, w), (w, x + 1)]
-    groups, rest = differing([one != other for one, other in said])
+    groups, rest = all_different_groups([one != other for one, other in said])
     claimed = {frozenset(p) for g in groups for p in itertools.combinations(map(str, g), 2)}
     claimed |= {frozenset(map(str, _sides(f))) for f in rest}
     assert claimed == {frozenset(map(str, pair)) for pair in said}
@@ -120,7 +124,7 @@ def test_an_easy_sudoku_is_solved_by_propagation_alone():
     assert all(board[name] == digit for name, digit in HINTS.items())
     rows = [[board[f"cell_{r}_{c}"] for c in range(9)] for r in range(9)]
     assert all(sorted(line) == list(range(1, 10)) for line in [*rows, *zip(*rows, strict=True)])
-    bit_by_bit = propagated(theory, HINTS, values=False)
+    bit_by_bit = propagated(theory, HINTS, direct=False)
     assert 0 in bit_by_bit
     assert all(s in (0, t) for s, t in zip(bit_by_bit, found, strict=True))
 
@@ -146,7 +150,7 @@ def test_a_value_with_one_place_left_goes_there_if_all_values_are_needed():
 
 def made(groups):
     """Values of some groups, numbered from 1, as if no clause said anything of them."""
-    named = Values.of(groups, "value")
+    named = DirectEncoding.of(groups, "value")
     return named, named.numbered(range(1, len(named.literals) + 1))
 
 
@@ -155,9 +159,9 @@ def test_values_are_numbered_term_by_term_bits_before_values():
     assert numbered.groups == ((0, 1, 2), (1, 2, 3))
     assert numbered.bits[1] == (12, 13, 14)
     assert numbered.values[1] == tuple(range(15, 23))
-    assert len(named.equations) == len(named.literals) == 44
+    assert len(named.definitions) == len(named.literals) == 44
     solver = z3.Solver()
-    solver.add(*named.equations, y == 6)
+    solver.add(*named.definitions, y == 6)
     assert solver.check() == z3.sat
     read = [z3.is_true(solver.model()[b]) for b in (*named.bits[1], *named.values[1])]
     assert read == [False, True, True, *(n == 6 for n in range(8))]
@@ -165,9 +169,9 @@ def test_values_are_numbered_term_by_term_bits_before_values():
 
 @pytest.mark.parametrize("at_once", [2, 20])
 def test_at_most_one_of_a_group_has_a_value_however_it_is_counted(at_once, monkeypatch):
-    monkeypatch.setattr(values, "_PAIRS", at_once)
+    monkeypatch.setattr(all_different, "_PAIRS", at_once)
     _, numbered = made([(x, y, z, w)])
-    clauses = value_clauses(join([]), numbered, Budget())
+    clauses = direct_clauses(join([]), numbered, Budget())
     fives = [v[5] for v in numbered.values]
     with Minisat22(bootstrap_with=clauses) as solver:
         for count in range(5):
@@ -176,7 +180,7 @@ def test_at_most_one_of_a_group_has_a_value_however_it_is_counted(at_once, monke
 
 
 def test_without_groups_nothing_is_added():
-    assert value_clauses(join([[1]]), Values.of([], "value"), 0.0) == []
+    assert direct_clauses(join([[1]]), DirectEncoding.of([], "value"), 0.0) == []
 
 
 def test_values_that_take_too_many_clauses_are_too_large():
@@ -184,4 +188,4 @@ def test_values_that_take_too_many_clauses_are_too_large():
     with pytest.raises(
         TooLargeError, match=r"^it takes at least \d+ clauses, more than max_clauses="
     ):
-        value_clauses(join([]), numbered, Budget(30))
+        direct_clauses(join([]), numbered, Budget(30))

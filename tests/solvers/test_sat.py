@@ -83,7 +83,7 @@ def test_a_wrong_hint_is_blamed_with_those_that_speak_against_it_and_nobody_else
     core = solver.core(inputs, weights, nothing)
     assert core.status.item() == Status.UNSAT
     blamed = core.inputs[0].nonzero().flatten().tolist()
-    cnf = to_cnf(theory, values=False)
+    cnf = to_cnf(theory, direct=False)
     literals = [cnf.columns[i] * int(inputs[0, i]) for i in blamed]
     with Minisat22(bootstrap_with=cnf.clauses) as judge:
         assert judge.solve(literals) is False

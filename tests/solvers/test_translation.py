@@ -39,7 +39,7 @@ def models(theory, **options):
 def assert_same_models(theory):
     expected = by_z3(theory)
     assert models(theory) == expected
-    assert models(theory, values=False) == expected
+    assert models(theory, direct=False) == expected
     return expected
 
 
@@ -114,7 +114,7 @@ def test_numbers_too_wide_for_a_variable_for_each_value_are_compared_bit_by_bit(
     bounds = [z3.ULE(2**width - 4, s) for s in wide]
     theory = Theory([z3.Distinct(wide), *bounds], wide[:2], wide[2:])
     assert len(assert_same_models(theory)) == 24
-    with_values, bits = to_cnf(theory), to_cnf(theory, values=False)
+    with_values, bits = to_cnf(theory), to_cnf(theory, direct=False)
     assert (list(with_values.clauses) == list(bits.clauses)) == (width == 7)
 
 
@@ -127,7 +127,7 @@ def test_more_numbers_than_pairs_are_counted():
 
 @pytest.mark.parametrize("name", FINITE)
 def test_variables_are_numbered_without_gaps(name):
-    for found in (to_cnf(FINITE[name]()), to_cnf(FINITE[name](), values=False)):
+    for found in (to_cnf(FINITE[name]()), to_cnf(FINITE[name](), direct=False)):
         used = {abs(n) for clause in found.clauses for n in clause} | set(map(abs, found.columns))
         assert used == set(range(1, found.n_variables + 1))
 
@@ -205,7 +205,7 @@ def test_what_is_too_large_stays_so_whatever_is_kept(fresh, monkeypatch, kept):
 
 
 def test_a_translation_is_remembered_and_then_stored(fresh, monkeypatch):
-    first, plain = to_cnf(FINITE["colours"]()), to_cnf(FINITE["colours"](), values=False)
+    first, plain = to_cnf(FINITE["colours"]()), to_cnf(FINITE["colours"](), direct=False)
     assert to_cnf(FINITE["colours"]()) is first
     assert len(list(fresh.iterdir())) == 2
     monkeypatch.setattr(translation, "_memory", {})
@@ -213,7 +213,7 @@ def test_a_translation_is_remembered_and_then_stored(fresh, monkeypatch):
         patch.setattr(translation, "_translate", None)
         for old, again in (
             (first, to_cnf(FINITE["colours"]())),
-            (plain, to_cnf(FINITE["colours"](), values=False)),
+            (plain, to_cnf(FINITE["colours"](), direct=False)),
         ):
             assert again is not old
             assert (again.columns, again.n_variables) == (old.columns, old.n_variables)
@@ -251,8 +251,8 @@ def test_true_and_false_left_in_clauses_by_z3_keep_their_meaning():
         theory = Theory([*rule, p == a], inputs=[a], outputs=[p])
         asked = torch.tensor([[1], [-1], [0]], dtype=torch.int8)
         expected = Z3(remember=0).compile(theory).solve(asked).status
-        for values in (True, False):
-            row = SatRow(to_cnf(theory, values=values), 1, 10_000)
+        for direct in (True, False):
+            row = SatRow(to_cnf(theory, direct=direct), 1, 10_000)
             found = [row.solve(signs).status for signs in asked.tolist()]
             assert found == expected.tolist(), name
 
@@ -281,5 +281,5 @@ def test_a_clause_with_a_constant_holds_or_does_without_it():
         z3.Not(true), true,
     ]  # fmt: skip
     numbers, variable = translation._walk(clauses, ["s", "t", "u"])
-    assert split(numbers) == [[variable["s"]], [-variable["t"]], []]
+    assert list(split(numbers)) == [[variable["s"]], [-variable["t"]], []]
     assert sorted(variable.values()) == [1, 2, 3]

@@ -28,7 +28,7 @@ def values_against_bits(boards: int = 150) -> list[Ratio]:
     theory = sudoku_theory()
     made = make_boards(boards, hints=(36, 36))
     hints = encode_boards(theory, torch.from_numpy(made.puzzles)).tolist()
-    cnfs = (to_cnf(theory), to_cnf(theory, values=False), clauses_by_hand())
+    cnfs = (to_cnf(theory), to_cnf(theory, direct=False), clauses_by_hand())
     solvers = [SatRow(cnf, theory.n_inputs, 60_000) for cnf in cnfs]
     times: list[list[float]] = [[] for _ in solvers]
     with one_thread():

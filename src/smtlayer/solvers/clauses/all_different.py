@@ -1,9 +1,9 @@
-"""This file gives symbols that must differ a variable for each value, so that clauses propagate.
+"""The direct encoding of terms that must all differ, which propagates better than their bits.
 
-Compared bit by bit, the numbers of a Sudoku row tell a solver nothing until both are known. With a
-variable for each value of each number, as a person pencils candidates into a cell, one known number
-rules its value out for all others, and a value with one place left goes there. The bits stay, tied
-to the values: what the theory says of bits it still says.
+Compared bit by bit, two numbers of a Sudoku row propagate nothing until both are known. With one
+variable per value of each number, like the candidates pencilled into a cell, a known number rules
+out its value for all others, and a value with one place left goes there. The bits stay as well,
+linked to the values, for constraints on bits.
 
 For terms x of one group, values k, and v[x, k] for x == k:
 
@@ -16,24 +16,26 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
+import numpy as np
 import z3
+from numpy.typing import NDArray
 from pysat.card import CardEnc, EncType
 from pysat.solvers import Minisat22
 
 from smtlayer.solvers.clauses.budget import Budget
 from smtlayer.solvers.clauses.cnf import split
 
-_WIDTH = 6  # bits of a term that gets a variable for each value
-_PAIRS = 20  # up to this many terms, "at most one" by pairs; no new variables
-_LEAST = 3  # terms in a group worth the trouble
+_WIDTH = 6  # bits, above which a term keeps only its bits
+_PAIRS = 20  # terms, up to which "at most one" is encoded by pairs, without new variables
+_LEAST = 3  # terms; smaller groups keep only their bits
 
 Group = tuple[Any, ...]
 
 
-def differing(formulas: Sequence[Any]) -> tuple[list[Group], list[Any]]:
-    """Groups of small bit-vector terms that must all differ, and the formulas that do not say so.
+def all_different_groups(formulas: Sequence[Any]) -> tuple[list[Group], list[Any]]:
+    """Groups of small bit-vector terms that must all differ, and the remaining formulas.
 
-    Groups come from Distinct and from pairwise inequations, which are put together again.
+    Groups come from Distinct and from cliques of pairwise disequalities.
     """
     groups: list[Group] = []
     edges: dict[tuple[int, int], Any] = {}
@@ -62,7 +64,7 @@ def _small(term: Any) -> bool:
 
 
 def _unequal(formula: Any) -> tuple[Any, Any] | None:
-    """The two terms that a formula says are unequal, if it says just that of small terms."""
+    """The two small terms of a disequality; None for any other formula."""
     if z3.is_distinct(formula) and formula.num_args() == 2:
         one, other = formula.children()
     elif z3.is_not(formula) and z3.is_eq(formula.arg(0)):
@@ -74,7 +76,7 @@ def _unequal(formula: Any) -> tuple[Any, Any] | None:
 
 
 def _cliques(edges: Sequence[tuple[int, int]]) -> Iterator[tuple[int, ...]]:
-    """Sets of mutually unequal terms that cover all edges, each grown as far as it goes."""
+    """Maximal sets of mutually unequal terms that cover all edges, found greedily."""
     near: dict[int, set[int]] = {}
     for one, other in edges:
         near.setdefault(one, set()).add(other)
@@ -94,33 +96,33 @@ def _cliques(edges: Sequence[tuple[int, int]]) -> Iterator[tuple[int, ...]]:
 
 
 @dataclass(frozen=True)
-class Values:
-    """For each term of some groups: a Boolean for each of its bits and for each of its values.
+class DirectEncoding:
+    """One Boolean per bit and per value of each term of some groups.
 
-    A Boolean is a fresh z3 constant at first and the number of a variable once `numbered`.
+    The Booleans are fresh z3 constants at first, and variables of a CNF once `numbered`.
     """
 
     groups: tuple[tuple[int, ...], ...]  # positions of terms
     bits: tuple[tuple[Any, ...], ...]  # of each term, least significant first
     values: tuple[tuple[Any, ...], ...]  # of each term, from 0 up
-    equations: tuple[Any, ...]  # what the Booleans mean
+    definitions: tuple[Any, ...]  # equations that define the Booleans
 
     @classmethod
-    def of(cls, groups: Sequence[Group], prefix: str) -> "Values":
+    def of(cls, groups: Sequence[Group], prefix: str) -> "DirectEncoding":
         """Fresh Booleans, named with a prefix, for the bits and values of the groups' terms."""
         terms = {x.get_id(): x for group in groups for x in group}
         position = {key: i for i, key in enumerate(terms)}
-        bits, values, equations = [], [], []
+        bits, values, definitions = [], [], []
         for x in terms.values():
             width = x.size()
             meanings = [z3.Extract(j, j, x) == 1 for j in range(width)]
             meanings += [x == z3.BitVecVal(k, width, x.ctx) for k in range(2**width)]
             fresh = [z3.FreshBool(prefix, ctx=x.ctx) for _ in meanings]
-            equations += [b == meaning for b, meaning in zip(fresh, meanings, strict=True)]
+            definitions += [b == meaning for b, meaning in zip(fresh, meanings, strict=True)]
             bits.append(tuple(fresh[:width]))
             values.append(tuple(fresh[width:]))
         places = [tuple(position[x.get_id()] for x in group) for group in groups]
-        return cls(tuple(places), tuple(bits), tuple(values), tuple(equations))
+        return cls(tuple(places), tuple(bits), tuple(values), tuple(definitions))
 
     @property
     def literals(self) -> list[Any]:
@@ -128,36 +130,37 @@ class Values:
         pairs = zip(self.bits, self.values, strict=True)
         return [x for bits, values in pairs for x in (*bits, *values)]
 
-    def numbered(self, numbers: Sequence[int]) -> "Values":
-        """The same with variables in place of the Booleans, given in the order of `literals`."""
+    def numbered(self, numbers: Sequence[int]) -> "DirectEncoding":
+        """This encoding over variables of a CNF, given in the order of `literals`."""
         left = iter(numbers)
         bits, values = [], []
         for old_bits, old_values in zip(self.bits, self.values, strict=True):
             bits.append(tuple(next(left) for _ in old_bits))
             values.append(tuple(next(left) for _ in old_values))
-        return Values(self.groups, tuple(bits), tuple(values), ())
+        return DirectEncoding(self.groups, tuple(bits), tuple(values), ())
 
 
-def value_clauses(clauses: Any, values: Values, budget: Budget) -> list[list[int]]:
-    """What is to be added to the clauses for these values, within the budget; see above."""
-    if not values.groups:
+def direct_clauses(
+    numbers: NDArray[np.int32], encoding: DirectEncoding, budget: Budget
+) -> list[list[int]]:
+    """The clauses of the module docstring, to be added to those given."""
+    if not encoding.groups:
         return []
-    known = split(clauses)
-    top = max((abs(x) for clause in known for x in clause), default=0)
-    top = max(top, *(v for term in (*values.bits, *values.values) for v in term))
+    known = list(split(numbers))
+    top = max(int(np.abs(numbers).max(initial=0)), *encoding.literals)
     added: list[list[int]] = []
-    for bits, literals in zip(values.bits, values.values, strict=True):
+    for bits, literals in zip(encoding.bits, encoding.values, strict=True):
         added.append(list(literals))
         for j, bit in enumerate(bits):
             added.append([-bit, *(v for k, v in enumerate(literals) if k >> j & 1)])
             added.append([bit, *(v for k, v in enumerate(literals) if not k >> j & 1)])
-    possible = _possible(known + added, values)
-    added += [[-v] for term in values.values for v in term if v not in possible]
-    for group in values.groups:
+    possible = _possible(known + added, encoding)
+    added += [[-v] for term in encoding.values for v in term if v not in possible]
+    for group in encoding.groups:
         budget.clauses(len(known) + len(added), "at least ")
         columns = [
             [v for v in column if v in possible]
-            for column in zip(*(values.values[i] for i in group), strict=True)
+            for column in zip(*(encoding.values[i] for i in group), strict=True)
         ]
         used = [column for column in columns if column]
         if len(used) == len(group):
@@ -169,10 +172,10 @@ def value_clauses(clauses: Any, values: Values, budget: Budget) -> list[list[int
     return added
 
 
-def _possible(clauses: list[list[int]], values: Values) -> set[int]:
-    """The values that do not contradict the clauses outright."""
+def _possible(clauses: list[list[int]], encoding: DirectEncoding) -> set[int]:
+    """The values that unit propagation does not refute."""
     with Minisat22(bootstrap_with=clauses) as solver:
-        return {v for term in values.values for v in term if solver.propagate([v])[0]}
+        return {v for term in encoding.values for v in term if solver.propagate([v])[0]}
 
 
 def _at_most_one(literals: list[int], top: int) -> list[list[int]]:

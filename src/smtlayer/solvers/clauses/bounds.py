@@ -1,8 +1,8 @@
-"""This file proves bounds of integers by interval propagation from what is asserted.
+"""Bounds of integers, proved by interval propagation from the asserted formulas.
 
-Formulas are read into a list of nodes, arguments before the terms that use them, so that nothing
-here recurses into a term. An interval is a pair of ends, each a whole number or infinite. Every
-step may leave an interval wider than it need be, never narrower: what cannot be used is skipped.
+Formulas are read into a list of nodes, arguments before the terms that use them, so no function
+recurses into a term. An interval is a pair of ends, each an integer or infinite. Every step is
+sound: an interval may be wider than necessary, never narrower.
 """
 
 import heapq
@@ -20,9 +20,9 @@ from smtlayer.errors import NotFiniteError
 from smtlayer.solvers.clauses.budget import Budget
 from smtlayer.theory.values import text_of, whole_number
 
-_FAR = 2**80  # ends beyond are infinite, so that sums of ends never outgrow a float
-_ROUNDS = 8  # later ones must bound a new symbol: `x < y, y < x` narrows almost for ever
-_DEPTH = 2  # of Or within Or, when learning bounds
+_FAR = 2**80  # ends beyond count as infinite, so that sums of ends do not overflow a float
+_ROUNDS = 8  # later ones must bound a new symbol: `x < y, y < x` narrows for very long
+_DEPTH = 2  # of nested disjunctions
 _MAX_POWER = 64
 
 Interval = tuple[float, float]
@@ -32,8 +32,8 @@ _ARITHMETIC = {
     z3.Z3_OP_ANUM, z3.Z3_OP_ADD, z3.Z3_OP_SUB, z3.Z3_OP_UMINUS, z3.Z3_OP_MUL, z3.Z3_OP_ITE,
     z3.Z3_OP_IDIV, z3.Z3_OP_MOD, z3.Z3_OP_ABS, z3.Z3_OP_BV2INT, z3.Z3_OP_SBV2INT,
 }  # fmt: skip
-# What a comparison of left and right says if it holds, and if not: for each (sign, slack),
-# sign * (left - right) >= slack.
+# What a comparison of left and right means if it is true, and if it is false: for each
+# (sign, slack), sign * (left - right) >= slack.
 MEANING = {
     z3.Z3_OP_LE: ([(-1, 0)], [(1, 1)]),
     z3.Z3_OP_LT: ([(-1, 1)], [(1, 0)]),
@@ -45,17 +45,17 @@ MEANING = {
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A term of the formulas; the arguments are nodes themselves."""
+    """A term of the formulas."""
 
     term: Any
     kind: int
     args: tuple[int, ...]  # positions of earlier nodes
     is_int: bool
-    numeric: bool  # whether it or anything inside is an integer
+    numeric: bool  # whether it contains an integer term
 
     @property
     def is_symbol(self) -> bool:
-        """Whether it is an integer symbol."""
+        """Whether the term is an integer symbol."""
         return self.is_int and self.kind == z3.Z3_OP_UNINTERPRETED
 
 
@@ -82,7 +82,7 @@ def _node(term: Any, args: list[int], nodes: list[Node]) -> Node:
     is_int = term.sort_kind() == z3.Z3_INT_SORT
     if z3.is_quantifier(term):
         if _mentions_integers(term):
-            raise no_bits(term)
+            raise not_finite(term)
         return Node(term, z3.Z3_OP_UNINTERPRETED, (), is_int, False)
     kind = term.decl().kind()
     symbol = is_int and kind == z3.Z3_OP_UNINTERPRETED and not args
@@ -94,7 +94,7 @@ def _node(term: Any, args: list[int], nodes: list[Node]) -> Node:
     takes_ints = kind in _ARITHMETIC or kind in MEANING
     takes_ints |= kind in (z3.Z3_OP_DISTINCT, z3.Z3_OP_INT2BV)
     if (is_int and not symbol and kind not in _ARITHMETIC) or (of_ints and not takes_ints):
-        raise no_bits(term)
+        raise not_finite(term)
     numeric = is_int or any(nodes[i].numeric for i in args)
     return Node(term, kind, tuple(args), is_int, numeric)
 
@@ -116,30 +116,30 @@ def _mentions_integers(quantifier: Any) -> bool:
     return False
 
 
-def no_bits(term: Any) -> NotFiniteError:
-    """The error for a term over integers that has no bits."""
+def not_finite(term: Any) -> NotFiniteError:
+    """The error for a term over integers that cannot be encoded in bits."""
     text = text_of(term)
     return NotFiniteError(f"{text[:60]!r} does not come down to bits")
 
 
 class ContradictionError(Exception):
-    """What is asserted leaves some integer without a value."""
+    """The asserted formulas leave some integer without a value."""
 
 
 def prove_bounds(
     nodes: list[Node], roots: list[int], budget: Budget | None = None
 ) -> dict[int, Interval]:
-    """Bounds of each integer symbol by its position; infinite where none can be proved.
+    """The interval of each integer symbol, by position; infinite ends where no bound is proved.
 
     Raises:
         ContradictionError: If the formulas leave some integer without a value.
-        TooLargeError: If it takes more steps than the budget has.
+        TooLargeError: If it takes more steps than the budget allows.
     """
     return _Bounds(nodes, roots, budget or Budget()).prove()
 
 
 class _Bounds:
-    """Proves bounds of integer symbols, round by round."""
+    """Narrows the intervals of all symbols, round by round."""
 
     def __init__(self, nodes: list[Node], roots: list[int], budget: Budget) -> None:
         self._nodes, self._budget = nodes, budget
@@ -147,7 +147,7 @@ class _Bounds:
         self._box: ChainMap[int, Interval] = ChainMap(
             {i: _ANY for i, node in enumerate(nodes) if node.is_symbol}
         )
-        self._ranges: list[Interval] = []  # of all terms, as known when the round began
+        self._ranges: list[Interval] = []  # of all terms, at the beginning of the round
         self._forms: dict[int, tuple[list[tuple[int, int]], int]] = {}
 
     def prove(self) -> dict[int, Interval]:
@@ -156,7 +156,7 @@ class _Bounds:
             self._count(len(self._nodes))
             self._ranges = term_intervals(self._nodes, before)
             self._assume(self._facts, self._box, _DEPTH)
-            self._facts.reverse()  # a chain of definitions may stand in either order
+            self._facts.reverse()  # a chain of definitions may be in either order
             slow = round_ >= _ROUNDS and _open_ends(before) == _open_ends(self._box)
             if slow or before == self._box:
                 break
@@ -168,7 +168,7 @@ class _Bounds:
     def _assume(
         self, facts: Iterable[tuple[int, bool]], box: ChainMap[int, Interval], depth: int
     ) -> None:
-        """Narrows the box by what follows from each node being true or false."""
+        """Narrows the box by the given truth values of nodes."""
         stack, seen = list(facts), set()
         while stack:
             fact = stack.pop()
@@ -185,18 +185,18 @@ class _Bounds:
             elif node.kind in MEANING and self._nodes[node.args[0]].is_int:
                 self._compare(fact[0], holds, box)
             else:
-                ways = _ways(node, holds)
-                if len(ways) == 1:
-                    stack.extend(ways[0])
-                elif ways and depth:
-                    self._assume_either(ways, box, depth - 1)
+                cases = _cases(node, holds)
+                if len(cases) == 1:
+                    stack.extend(cases[0])
+                elif cases and depth:
+                    self._assume_either(cases, box, depth - 1)
 
     def _assume_either(
-        self, ways: list[list[tuple[int, bool]]], box: ChainMap[int, Interval], depth: int
+        self, cases: list[list[tuple[int, bool]]], box: ChainMap[int, Interval], depth: int
     ) -> None:
-        """At least one of the ways holds: learn the hull of what each would teach."""
+        """Narrows the box to the hull of the boxes of all cases, of which at least one holds."""
         learned = []
-        for facts in ways:
+        for facts in cases:
             branch = box.new_child()
             try:
                 self._assume(facts, branch, depth)
@@ -224,7 +224,7 @@ class _Bounds:
         share[left] += 1
         share[right] -= 1
         terms, constant = [], 0
-        # From the last node to the first: when one is reached, all that use it are done.
+        # From the last node to the first: all terms that use a node come before it.
         heap = [-left, -right]
         while heap:
             i = -heapq.heappop(heap)
@@ -278,8 +278,8 @@ class _Bounds:
                     self._narrow(j, _quotient((low, high), reduce(_times, others)), box)
 
 
-def _ways(node: Node, holds: bool) -> list[list[tuple[int, bool]]]:
-    """The ways in which a formula can be true or false, each a list of facts; none if unknown."""
+def _cases(node: Node, holds: bool) -> list[list[tuple[int, bool]]]:
+    """The cases in which a formula is true or false, as truth values of nodes; [] if unknown."""
     args = node.args
     match node.kind:
         case z3.Z3_OP_NOT:
@@ -296,7 +296,7 @@ def _ways(node: Node, holds: bool) -> list[list[tuple[int, bool]]]:
 
 
 def _parts(node: Node, ranges: list[Interval]) -> list[tuple[int, int]]:
-    """A linear term as coefficients times nodes; nothing for any other term."""
+    """A linear term as coefficients times nodes; empty for any other term."""
     match node.kind:
         case z3.Z3_OP_ADD:
             return [(1, i) for i in node.args]
@@ -312,7 +312,7 @@ def _parts(node: Node, ranges: list[Interval]) -> list[tuple[int, int]]:
 
 
 def term_intervals(nodes: list[Node], box: Mapping[int, Interval]) -> list[Interval]:
-    """The interval of every integer term, given those of the symbols."""
+    """The interval of every integer term, computed from those of the symbols."""
     ranges: list[Interval] = []
     for i, node in enumerate(nodes):
         known = box.get(i) if node.is_int else _ANY
@@ -353,7 +353,7 @@ def _range(node: Node, args: list[Interval]) -> Interval:
 
 
 def _interval(low: float, high: float) -> Interval:
-    """The interval, or one around it with ends that are not too far out."""
+    """The interval, with ends beyond `_FAR` made infinite."""
     low = -math.inf if low < -_FAR else min(low, _FAR)
     high = math.inf if high > _FAR else max(high, -_FAR)
     return (low, high)
@@ -365,13 +365,13 @@ def _hull(intervals: Iterable[Interval]) -> Interval:
 
 
 def _times(one: Interval, other: Interval) -> Interval:
-    # zero times infinity is zero here: the other factor is some number, however large
+    # zero times infinity is zero: every value is finite
     corners = [a * b if a and b else 0 for a in one for b in other]
     return _interval(min(corners), max(corners))
 
 
 def _quotient(product: Interval, factor: Interval) -> Interval:
-    """Where the other factor lies; it could be anything if the known one may be zero."""
+    """The interval of the other factor; any number if the known factor may be zero."""
     if factor[0] <= 0 <= factor[1]:
         return _ANY
     if factor[1] < 0:
@@ -385,12 +385,12 @@ def _floor(end: float, divisor: float) -> float:
 
 
 def is_fixed(interval: Interval) -> bool:
-    """Whether it holds one number only."""
+    """Whether the interval is a single number."""
     return interval[0] == interval[1]
 
 
 def divides(interval: Interval) -> bool:
-    """Whether it holds one number only, and not zero."""
+    """Whether the interval is a single number other than zero."""
     return is_fixed(interval) and interval[0] != 0
 
 

@@ -1,24 +1,23 @@
-"""The work that the translation to clauses may take, counted so that every machine agrees."""
+"""A limit on the work of a translation to clauses, counted so that every machine agrees."""
 
 import math
 
 from smtlayer.errors import TooLargeError
 
 MAX_CLAUSES = 5_000_000
-_STEPS = 10  # visits of a term, for each clause that is allowed
+_STEPS = 10  # visits of a term, per clause of the limit
 
 
 class Budget:
     """Counts the work of one translation, in clauses, and stops it at a limit.
 
-    Nothing here depends on a clock: a theory is translated on a busy machine if it is on a quiet
-    one.
+    No clock is read: a theory that is translated on a quiet machine is translated on a busy one.
 
     Args:
         max_clauses: The limit.
 
     Attributes:
-        spent: The least limit that would have let everything pass that was counted so far.
+        spent: The lowest limit under which the work so far would have passed.
 
     Examples:
         >>> budget = Budget(max_clauses=1000)
@@ -36,7 +35,7 @@ class Budget:
         self.spent = 0
 
     def clauses(self, count: int, about: str = "") -> None:
-        """Raises TooLargeError if this many clauses are too many."""
+        """Raises TooLargeError if this many clauses are above the limit."""
         self.spent = max(self.spent, count)
         if count > self._limit:
             raise TooLargeError(
@@ -44,14 +43,14 @@ class Budget:
             )
 
     def steps(self, count: int, what: str) -> None:
-        """Counts further steps, which all count together.
+        """Adds steps to the total.
 
         Args:
             count: How many.
-            what: Who took them, for the error: "proving bounds".
+            what: The work that took them, for the error: "proving bounds".
 
         Raises:
-            TooLargeError: If there were more than 10 for each clause that is allowed.
+            TooLargeError: If the total exceeds 10 per clause of the limit.
         """
         self._steps += count
         self.spent = max(self.spent, -(-self._steps // _STEPS))

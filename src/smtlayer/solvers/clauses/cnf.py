@@ -1,4 +1,4 @@
-"""This file holds clauses: literals in a row, as numbers, each clause ended by a 0."""
+"""Clauses in conjunctive normal form, as one array of integers."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -9,42 +9,38 @@ from numpy.typing import NDArray
 from pysat.solvers import Glucose4
 
 NUMBERS = np.int32
-_ROUNDS = 100  # of facts that follow from facts; more are of little use
+_ROUNDS = 100  # of unit propagation; later rounds find little
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Cnf:
-    """Clauses over variables 1, 2, ..., and the literal that each column of the theory became.
+    """Clauses over variables 1, 2, ..., and the literal that stands for each column of the theory.
 
-    Two columns that always agree share a literal.
+    Two columns that are equal in every model share a literal.
     """
 
     numbers: NDArray[np.int32]  # the literals of all clauses, each clause ended by a 0
-    columns: tuple[int, ...]  # a literal for each input, then for each output
+    columns: tuple[int, ...]  # one literal per input, then per output
     n_variables: int
 
     @property
     def clauses(self) -> Iterator[list[int]]:
-        """The clauses as lists of literals, one after the other.
+        """The clauses as lists of literals, one at a time.
 
-        Tens of thousands of lists at once would have Python look for garbage in all its memory.
+        Tens of thousands of lists at once would trigger Python's garbage collector.
         """
-        return _each(self.numbers)
+        return split(self.numbers)
 
 
 def open_solver(cnf: Cnf) -> Any:
-    """An incremental SAT solver that has the clauses, and knows of all variables."""
+    """An incremental SAT solver with these clauses and all their variables."""
     solver = Glucose4(bootstrap_with=cnf.clauses)
     solver.add_clause([cnf.n_variables, -cnf.n_variables])  # if no clause mentions the last ones
     return solver
 
 
-def split(numbers: NDArray[np.int32]) -> list[list[int]]:
-    """Clauses from literals in a row, each clause ended by a 0."""
-    return list(_each(numbers))
-
-
-def _each(numbers: NDArray[np.int32]) -> Iterator[list[int]]:
+def split(numbers: NDArray[np.int32]) -> Iterator[list[int]]:
+    """Clauses from an array of literals in which a 0 ends each clause."""
     flat, start = numbers.tolist(), 0
     for end in np.flatnonzero(numbers == 0).tolist():
         yield flat[start:end]
@@ -58,13 +54,13 @@ def join(clauses: Sequence[Sequence[int]]) -> NDArray[np.int32]:
 
 
 def facts(numbers: NDArray[np.int32], n_variables: int) -> set[int]:
-    """Literals that clauses of one literal say, and those that follow from them in turn.
+    """The literals of unit clauses, and those that follow from them by unit propagation.
 
     Examples:
         >>> sorted(facts(join([[1], [-1, 2], [-2, 3, 4]]), 4))
         [1, 2]
     """
-    holds = np.zeros(2 * n_variables + 1, dtype=np.int8)  # by literal, -1 for those that do not
+    holds = np.zeros(2 * n_variables + 1, dtype=np.int8)  # by literal: 1 true, -1 false, 0 open
     holds[0] = -1
     starts = np.flatnonzero(np.concatenate([[0], numbers[:-1]]) == 0)  # each clause with its 0
     clause = np.cumsum(numbers == 0) - (numbers == 0)

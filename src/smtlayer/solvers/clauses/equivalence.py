@@ -1,4 +1,4 @@
-"""This file merges variables that always agree, so that a solver need not find out by itself."""
+"""Replaces variables that two-literal clauses make equal by a single one."""
 
 from collections.abc import Sequence
 
@@ -11,39 +11,40 @@ from smtlayer.solvers.clauses.cnf import join, split
 def merge(
     numbers: NDArray[np.int32], literals: Sequence[int]
 ) -> tuple[NDArray[np.int32], tuple[int, ...], int]:
-    """Clauses with one variable in place of all that two-literal clauses say are equal.
+    """The clauses with one variable per class of equivalent variables.
 
     Args:
         numbers: The literals of all clauses, each clause ended by a 0.
-        literals: What the caller wants to find again.
+        literals: Literals that the caller needs to find again.
 
     Returns:
-        The clauses over variables 1, 2, ... without gaps, without those that always hold; what
-        became of the literals; the number of variables.
+        The clauses over variables 1, 2, ... without gaps and without tautologies; the new literals
+        of those given; the number of variables.
     """
     top = max([int(np.abs(numbers).max(initial=0)), *(abs(x) for x in literals)])
     leader = _leaders(numbers, top)
     replaced = np.sign(numbers) * leader[np.abs(numbers)]
     kept = _without_tautologies(replaced)
-    mine = [int(np.sign(x)) * int(leader[abs(x)]) for x in literals]
-    used = np.unique(np.abs(np.concatenate([kept, np.array(mine, dtype=kept.dtype)])))
+    given = np.array(literals, dtype=np.int32)
+    given = np.sign(given) * leader[np.abs(given)]
+    used = np.unique(np.abs(np.concatenate([kept, given])))
     used = used[used > 0]
     place = np.zeros(top + 1, dtype=np.int32)
     place[used] = np.arange(1, len(used) + 1)
-    packed = (np.sign(kept) * place[np.abs(kept)]).astype(np.int32)
-    return packed, tuple(int(np.sign(x)) * int(place[abs(x)]) for x in mine), len(used)
+    packed, columns = ((np.sign(x) * place[np.abs(x)]).astype(np.int32) for x in (kept, given))
+    return packed, tuple(columns.tolist()), len(used)
 
 
 def _leaders(numbers: NDArray[np.int32], top: int) -> NDArray[np.int32]:
-    """For each variable the literal that stands for it."""
-    parent = list(range(top + 1))  # signed: parent[x] = -y says that x is not y
+    """The literal that represents each variable, by union-find."""
+    parent = list(range(top + 1))  # signed: parent[x] = -y means that x is not y
 
     def find(x: int) -> int:
         sign = 1 if x > 0 else -1
         x = abs(x)
         while abs(parent[x]) != x:
             step = parent[x]
-            parent[x] = _signed(parent[abs(step)], step)  # halves the path
+            parent[x] = parent[step] if step > 0 else -parent[-step]  # halves the path
             sign, x = (sign if step > 0 else -sign), abs(step)
         return sign * x
 
@@ -53,10 +54,6 @@ def _leaders(numbers: NDArray[np.int32], top: int) -> NDArray[np.int32]:
             low, high = sorted((a, b), key=abs)
             parent[abs(high)] = low if high > 0 else -low
     return np.array([0, *(find(x) for x in range(1, top + 1))], dtype=np.int32)
-
-
-def _signed(value: int, sign: int) -> int:
-    return value if sign > 0 else -value
 
 
 def _equal_pairs(numbers: NDArray[np.int32]) -> list[tuple[int, int]]:
@@ -70,7 +67,7 @@ def _equal_pairs(numbers: NDArray[np.int32]) -> list[tuple[int, int]]:
 
 
 def _without_tautologies(numbers: NDArray[np.int32]) -> NDArray[np.int32]:
-    """The clauses that do not hold whatever the values; literals said twice are said once."""
+    """The clauses without tautologies and without repeated literals."""
     ends = numbers == 0
     clause = np.cumsum(ends) - ends
     keys = np.sort(clause * (np.int64(np.abs(numbers).max(initial=0)) + 1) + np.abs(numbers))

@@ -1,7 +1,7 @@
-"""This file turns bounded integers into bit-vectors, so that they come down to bits.
+"""Bounded integers as bit-vectors.
 
-From the proved bounds of its symbols follow those of every integer term, and each becomes a signed
-bit-vector, so wide that nothing overflows.
+The proved bounds of the symbols imply bounds of every integer term. Each becomes a signed
+bit-vector that is wide enough for all its values.
 """
 
 import math
@@ -19,7 +19,7 @@ from smtlayer.solvers.clauses.bounds import (
     Node,
     divides,
     is_fixed,
-    no_bits,
+    not_finite,
     prove_bounds,
     read_nodes,
     term_intervals,
@@ -39,17 +39,17 @@ _COMPARISONS = {
 
 
 def bounded_integers(formulas: Sequence[Any], budget: Budget | None = None) -> list[Any]:
-    """Formulas over bit-vectors with the same models, seen over all symbols that are no integers.
+    """Formulas over bit-vectors with the same models over all symbols that are not integers.
 
     Args:
-        formulas: z3 formulas of one context that hold together. Those without integers come back
-            as they are.
-        budget: How much work proving bounds may take.
+        formulas: z3 formulas of one context, all asserted. Those without integers are returned
+            unchanged.
+        budget: The limit of the work of proving bounds.
 
     Raises:
-        NotFiniteError: If an integer has no provable bounds or is used in a way that has no bits;
-            the message says which.
-        TooLargeError: If the budget runs out.
+        NotFiniteError: If an integer has no provable bounds, or a term cannot be encoded in bits;
+            the message names it.
+        TooLargeError: If the budget is exceeded.
 
     Examples:
         >>> x, a = z3.Int("x"), z3.Bool("a")
@@ -81,7 +81,7 @@ def _translate(nodes: list[Node], roots: list[int], box: dict[int, Interval]) ->
     limits: list[Any] = []
     done: list[Any] = []
     for i, node in enumerate(nodes):
-        args, places = [done[j] for j in node.args], [ranges[j] for j in node.args]
+        args, inside = [done[j] for j in node.args], [ranges[j] for j in node.args]
         if not node.numeric:
             done.append(node.term)
         elif node.is_symbol:
@@ -90,14 +90,14 @@ def _translate(nodes: list[Node], roots: list[int], box: dict[int, Interval]) ->
             limits += [symbol >= int(box[i][0]), symbol <= int(box[i][1])]
             done.append(symbol)
         elif node.is_int:
-            done.append(_number(node, args, ranges[i], places))
+            done.append(_number(node, args, ranges[i], inside))
         else:
-            done.append(_other(node, args, places))
+            done.append(_other(node, args, inside))
     return [*(done[root] for root in roots), *limits]
 
 
 def _share_width(nodes: list[Node], width: dict[int, int]) -> None:
-    """Symbols that must be distinct get one width, so that they can be compared as they are."""
+    """Gives symbols that must be distinct the same width, so that they compare without casts."""
     group = {i for node in nodes if node.kind == z3.Z3_OP_DISTINCT for i in node.args if i in width}
     widest = max((width[i] for i in group), default=0)
     width.update(dict.fromkeys(group, widest))
@@ -112,18 +112,18 @@ def _width(term: Any, interval: Interval) -> int:
     return width
 
 
-def _number(node: Node, args: list[Any], place: Interval, places: list[Interval]) -> Any:
-    """An integer term as a signed bit-vector that holds every value of its interval."""
+def _number(node: Node, args: list[Any], interval: Interval, inside: list[Interval]) -> Any:
+    """An integer term as a signed bit-vector, wide enough for its interval."""
     if node.kind in (z3.Z3_OP_IDIV, z3.Z3_OP_MOD):
-        if not divides(places[1]):
-            raise no_bits(node.term)
-        quotient, remainder = _divide(node, args[0], places[0], int(places[1][0]))
-        width = _width(node.term, place)
+        if not divides(inside[1]):
+            raise not_finite(node.term)
+        quotient, remainder = _divide(node, args[0], inside[0], int(inside[1][0]))
+        width = _width(node.term, interval)
         return _resize(quotient if node.kind == z3.Z3_OP_IDIV else remainder, width)
-    width = _width(node.term, place)
-    if is_fixed(place):
-        return z3.BitVecVal(int(place[0]), width, node.term.ctx)
-    # Sums and products are right in their low bits, whatever the bits above: those may be cut.
+    width = _width(node.term, interval)
+    if is_fixed(interval):
+        return z3.BitVecVal(int(interval[0]), width, node.term.ctx)
+    # The low bits of sums and products do not depend on higher bits, so arguments may be cut.
     sized = [_resize(arg, width) if z3.is_bv(arg) else arg for arg in args]
     match node.kind:
         case z3.Z3_OP_ADD:
@@ -143,19 +143,19 @@ def _number(node: Node, args: list[Any], place: Interval, places: list[Interval]
     return z3.If(*sized)
 
 
-def _divide(node: Node, dividend: Any, place: Interval, divisor: int) -> tuple[Any, Any]:
-    """Quotient and remainder as SMT-LIB has them: the remainder is never negative."""
+def _divide(node: Node, dividend: Any, interval: Interval, divisor: int) -> tuple[Any, Any]:
+    """Quotient and remainder as SMT-LIB defines them: the remainder is never negative."""
     size = abs(divisor)
-    shift = -min(int(place[0]) // size, 0)  # multiples of the divisor that make it positive
-    top = int(place[1]) + shift * size
+    shift = -min(int(interval[0]) // size, 0)  # multiples of the divisor that make it positive
+    top = int(interval[1]) + shift * size
     width = 1 + max(_width(node.term, (0, top)), _width(node.term, (0, size)), dividend.size())
     positive = _resize(dividend, width) + shift * size
     quotient = z3.UDiv(positive, size) - shift
     return quotient if divisor > 0 else -quotient, z3.URem(positive, size)
 
 
-def _other(node: Node, args: list[Any], places: list[Interval]) -> Any:
-    """A term that is no integer, but has one inside."""
+def _other(node: Node, args: list[Any], inside: list[Interval]) -> Any:
+    """A term that is not an integer but contains one."""
     if node.kind == z3.Z3_OP_INT2BV:
         return _resize(args[0], node.term.size())
     if not z3.is_int(node.term.arg(0)):
@@ -164,14 +164,14 @@ def _other(node: Node, args: list[Any], places: list[Interval]) -> Any:
     sized = [_resize(arg, width) for arg in args]
     if node.kind == z3.Z3_OP_DISTINCT:
         return z3.Distinct(*sized)
-    answer = _decided(node.kind, *places)
+    answer = _decided(node.kind, *inside)
     if answer is not None:
         return z3.BoolVal(answer, node.term.ctx)
     return _COMPARISONS[node.kind](*sized)
 
 
 def _decided(kind: int, left: Interval, right: Interval) -> bool | None:
-    """A comparison that has the same answer for all values in the two intervals."""
+    """The result of a comparison if it is the same for all values of the two intervals."""
     low, high = left[0] - right[1], left[1] - right[0]
     claims = [((low, high) if sign > 0 else (-high, -low), s) for sign, s in MEANING[kind][0]]
     if any(high < slack for (_, high), slack in claims):

@@ -1,10 +1,10 @@
-"""This file translates a finite theory to clauses, once.
+"""The translation of a finite theory to clauses.
 
-Formulas over Booleans alone are translated as they are (`tseitin`), all others by z3's tactics.
-Integers whose bounds can be proved become bit-vectors first (`integers`). Symbols that must differ
-get a variable for each value (`values`). What z3's tactics leave behind that is not propositional
-(strings, quantifiers, functions...) would be an opaque atom in the clauses, its meaning lost; so it
-is refused with its reason.
+Formulas over Booleans alone are translated directly (`tseitin`), all others by z3's tactics.
+Integers with provable bounds become bit-vectors first (`integers`). Terms that must all differ get
+one variable per value (`all_different`). Anything that z3's tactics leave over and that is not
+propositional (strings, quantifiers, functions...) would be an atom without its meaning, so it
+raises an error.
 """
 
 import copy
@@ -19,7 +19,11 @@ from smtlayer.errors import NotFiniteError
 from smtlayer.forks import finish, uses_z3
 from smtlayer.interrupts import interruptible
 from smtlayer.solvers import store
-from smtlayer.solvers.clauses.all_different import Values, differing, value_clauses
+from smtlayer.solvers.clauses.all_different import (
+    DirectEncoding,
+    all_different_groups,
+    direct_clauses,
+)
 from smtlayer.solvers.clauses.budget import MAX_CLAUSES, Budget
 from smtlayer.solvers.clauses.cnf import NUMBERS, Cnf, join
 from smtlayer.solvers.clauses.equivalence import merge
@@ -32,45 +36,43 @@ from smtlayer.theory.terms import Terms, read_terms
 from smtlayer.theory.values import text_of
 
 _CONSTANTS = ("true", "false")
-# Enumerations become bit-vectors; conjunctions fall apart.
+# Enumerations become bit-vectors; conjunctions are split.
 _PLAIN = ("simplify", "dt2bv", "simplify")
-# `blast_distinct`: a Distinct that reaches bit-blast whole would be left over as an atom, and so
-# would a weighted sum without `pb.solver`.
+# Without `blast_distinct` a Distinct would be left over as an atom, and without `pb.solver` a
+# weighted sum.
 _BLAST = (
     ("card2bv", {"pb.solver": "circuit"}), ("simplify", {"blast_distinct": True}), "bit-blast",
     "tseitin-cnf",
 )  # fmt: skip
-
-
 _DIVISIONS = {
     z3.Z3_OP_BUDIV, z3.Z3_OP_BUREM, z3.Z3_OP_BSDIV, z3.Z3_OP_BSREM, z3.Z3_OP_BSMOD,
     z3.Z3_OP_BUDIV_I, z3.Z3_OP_BUREM_I, z3.Z3_OP_BSDIV_I, z3.Z3_OP_BSREM_I, z3.Z3_OP_BSMOD_I,
 }  # fmt: skip
-# Choosing a backend and compiling it translate once. With each translation what it took.
+# Each translation with the budget it spent: choosing a backend and compiling it translate once.
 _memory = Lru[tuple[str, str], tuple[Cnf, int]](16)
 
 
 @interruptible
-def to_cnf(theory: Theory, *, values: bool = True, max_clauses: int = MAX_CLAUSES) -> Cnf:
-    """The theory as clauses, from the store if it was translated before.
+def to_cnf(theory: Theory, *, direct: bool = True, max_clauses: int = MAX_CLAUSES) -> Cnf:
+    """The theory as clauses, from the disk cache if it was translated before.
 
-    The outcome depends on the arguments alone: no clock is read, and what is stored is no way
-    around `max_clauses`.
+    The result depends on the arguments alone: no clock is read, and a cached translation is also
+    subject to `max_clauses`.
 
     Args:
         theory: Any theory.
-        values: Whether symbols that must differ get a variable for each value, or only their bits.
-        max_clauses: How many clauses there may be. It limits the work of finding them as well.
+        direct: Whether terms that must all differ get the direct encoding, or only their bits.
+        max_clauses: The largest number of clauses. It also limits the work of finding them.
 
     Raises:
-        NotFiniteError: If part of it does not come down to bits; the message says which.
-        TooLargeError: If that takes more clauses, or more work; the message has the numbers.
+        NotFiniteError: If part of the theory does not come down to bits; the message names it.
+        TooLargeError: If it takes more clauses or more work; the message has the numbers.
     """
-    key = ("clauses" if values else "clauses_of_bits", theory.digest)
+    key = ("clauses" if direct else "clauses_of_bits", theory.digest)
     known = _memory.get(key) or _stored(key)
-    if known is None or known[1] > max_clauses:  # then the translation says what runs out
+    if known is None or known[1] > max_clauses:  # the translation then raises the error
         budget = Budget(max_clauses)
-        cnf = _translate(theory, values, budget)
+        cnf = _translate(theory, direct, budget)
         known = cnf, budget.spent
         store.save(*key, **_arrays(*known))
     _memory[key] = known
@@ -92,8 +94,8 @@ def _stored(key: tuple[str, str]) -> tuple[Cnf, int] | None:
 
 
 @uses_z3
-def _translate(theory: Theory, values: bool, budget: Budget) -> Cnf:
-    """Boolean formulas become clauses as they are, all others by z3; then both are put together."""
+def _translate(theory: Theory, direct: bool, budget: Budget) -> Cnf:
+    """Clauses of the purely Boolean formulas, joined with those that z3 makes of the others."""
     terms = theory.terms
     by_z3 = [i for i, root in enumerate(terms.roots) if not terms.logical[root]]
     logical = [root for root in terms.roots if terms.logical[root]]
@@ -105,18 +107,18 @@ def _translate(theory: Theory, values: bool, budget: Budget) -> Cnf:
         for _ in range(symbol.width)
     ]
     for name in columns:
-        if name is not None and name not in variable:  # what no clause mentions is free
+        if name is not None and name not in variable:  # in no clause, so it is free
             variable[name] = top = top + 1
     others: list[int] = []
     if by_z3 or None in columns:
         inside = {terms.names.get(i) for i in terms.inside(terms.roots[i] for i in by_z3)}
         shared = {name: x for name, x in variable.items() if name in inside}
-        own = _Blasted(theory, by_z3, shared, values, budget)
+        own = _Blasted(theory, by_z3, shared, direct, budget)
         same = join([c for x, y in zip(shared.values(), own.shared, strict=True)
                      for c in ([x, -y - top], [-x, y + top])])  # fmt: skip
         shifted = own.numbers + np.sign(own.numbers) * np.int32(top)
         numbers = np.concatenate([numbers, shifted, same])
-        added = value_clauses(numbers, own.values(top), budget)
+        added = direct_clauses(numbers, own.direct(top), budget)
         numbers = np.concatenate([numbers, join(added)])
         others = [x + top for x in own.columns]
     budget.clauses(int((numbers == 0).sum()))
@@ -130,42 +132,42 @@ class _Blasted:
 
     Args:
         theory: The theory.
-        places: Which of its formulas.
-        symbols: Names of Boolean symbols whose variables are asked for.
-        values: See `to_cnf`.
-        budget: How much work this may take.
+        places: Positions of the formulas.
+        symbols: Names of Boolean symbols whose variables are needed.
+        direct: See `to_cnf`.
+        budget: The limit of the work.
     """
 
     def __init__(
-        self, theory: Theory, places: Sequence[int], symbols: Iterable[str], values: bool,
+        self, theory: Theory, places: Sequence[int], symbols: Iterable[str], direct: bool,
         budget: Budget,
     ) -> None:  # fmt: skip
         own = copy.deepcopy(theory)
         context, formulas = own.inputs[0].ctx, own.formulas
-        prefix = fresh_prefix(formulas, "column")  # so that ours are found by name safely
+        prefix = fresh_prefix(formulas, "column")  # no user's symbol has such a name
         asked = [c for s in own.symbols if s.kind != "bool" for c in s.column_terms]
         asked += [z3.Bool(name, context) for name in symbols]
         literals = [z3.FreshBool(prefix, ctx=context) for _ in asked]
         equations = [x == c for x, c in zip(literals, asked, strict=True)]
         whole = bounded_integers([*(formulas[i] for i in places), *equations], budget)
         plain = list(_apply(_PLAIN, whole, context))
-        groups, rest = differing(plain) if values else ([], plain)
-        self._values = Values.of(groups, prefix)
+        groups, rest = all_different_groups(plain) if direct else ([], plain)
+        self._direct = DirectEncoding.of(groups, prefix)
         budget.clauses(estimated_clauses(read_terms(plain)), "about ")
-        goal = _apply(_BLAST, [*rest, *self._values.equations], context)
-        names = [x.decl().name() for x in (*literals, *self._values.literals)]
+        goal = _apply(_BLAST, [*rest, *self._direct.definitions], context)
+        names = [x.decl().name() for x in (*literals, *self._direct.literals)]
         self.numbers, variable = _export(goal, names, context)
         found = [variable[name] for name in names]
-        n_columns, self._of_values = len(asked) - len(list(symbols)), found[len(asked) :]
+        n_columns, self._variables = len(asked) - len(list(symbols)), found[len(asked) :]
         self.columns, self.shared = found[:n_columns], found[n_columns : len(asked)]
 
-    def values(self, shift: int) -> Values:
-        """The variables of values, with all numbers shifted."""
-        return self._values.numbered([x + shift for x in self._of_values])
+    def direct(self, shift: int) -> DirectEncoding:
+        """The direct encoding over its variables, all shifted."""
+        return self._direct.numbered([x + shift for x in self._variables])
 
 
 def estimated_clauses(terms: Terms) -> int:
-    """About how many clauses bit-blasting makes of terms; those that could be far too many count.
+    """A rough number of clauses that bit-blasting makes of terms; it ignores small contributions.
 
     Examples:
         >>> x, y = z3.BitVecs("x y", 64)
@@ -190,7 +192,7 @@ def estimated_clauses(terms: Terms) -> int:
 
 
 def _apply(steps: Sequence[Any], formulas: Sequence[Any], context: Any) -> Any:
-    """What z3's tactics make of some formulas, as a goal."""
+    """The goal that z3's tactics make of formulas."""
     goal = z3.Goal(ctx=context)
     goal.add(*formulas)
     tactics = [
@@ -210,7 +212,7 @@ def _apply(steps: Sequence[Any], formulas: Sequence[Any], context: Any) -> Any:
 def _export(
     goal: Any, names: Sequence[str], context: Any
 ) -> tuple[NDArray[np.int32], dict[str, int]]:
-    """The goal's clauses, and the variable of each name that we gave."""
+    """The goal's clauses, and the variable of each name."""
     if z3.Probe("is-propositional", ctx=context)(goal) != 1.0:
         raise NotFiniteError(f"{_leftover(goal)!r} does not come down to bits")
     if goal.inconsistent():
@@ -229,7 +231,7 @@ def _export(
     if not variable.keys().isdisjoint(_CONSTANTS):
         return _walk(goal, names)
     top = int(head.split()[2])
-    for name in names:  # what no clause mentions is free
+    for name in names:  # those in no clause are free
         if name not in variable:
             top += 1
             variable[name] = top
@@ -237,8 +239,8 @@ def _export(
 
 
 def _walk(goal: Any, names: Sequence[str]) -> tuple[NDArray[np.int32], dict[str, int]]:
-    """The same, literal by literal: z3 may leave true or false in a clause, and by name alone they
-    cannot be told from a symbol of a user's.
+    """Like `_export`, but reads each literal: z3 may leave true or false in a clause, and their
+    names alone could be those of a user's symbols.
     """
     variable: dict[str, int] = {}
     clauses = []
@@ -247,7 +249,7 @@ def _walk(goal: Any, names: Sequence[str]) -> tuple[NDArray[np.int32], dict[str,
         constant = [sign > 0 for sign, atom in literals if z3.is_true(atom)]
         constant += [sign < 0 for sign, atom in literals if z3.is_false(atom)]
         if any(constant):
-            continue  # the clause always holds
+            continue  # a tautology
         plain = [(s, atom) for s, atom in literals if not (z3.is_true(atom) or z3.is_false(atom))]
         named = [(sign, str(atom.decl().name())) for sign, atom in plain]
         clauses.append([s * variable.setdefault(name, len(variable) + 1) for s, name in named])

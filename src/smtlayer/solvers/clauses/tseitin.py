@@ -1,7 +1,7 @@
-"""Clauses of Boolean terms, by Tseitin's translation of the terms as they are shared.
+"""Tseitin's translation of Boolean terms to clauses.
 
-What is a clause already stays one. Every other term that is needed becomes a variable, once, that
-is equal to it: the values of the symbols determine those of all variables.
+Terms that are clauses already stay as they are. Every other term gets one variable that is
+equivalent to it, shared by all its uses, so the symbols determine all variables.
 """
 
 from collections.abc import Iterator, Sequence
@@ -19,15 +19,15 @@ _EQUATIONS = (z3.Z3_OP_EQ, z3.Z3_OP_IFF, z3.Z3_OP_XOR, z3.Z3_OP_DISTINCT)
 def logical_clauses(
     terms: Terms, roots: Sequence[int]
 ) -> tuple[NDArray[np.int32], dict[str, int], int]:
-    """Clauses that say that Boolean terms hold.
+    """Clauses that assert Boolean terms.
 
     Args:
         terms: The terms.
-        roots: Positions of those that hold; all inside them is Boolean.
+        roots: Positions of the asserted ones; all their subterms are Boolean.
 
     Returns:
-        The literals of all clauses, each clause ended by a 0; the variable of each symbol that
-        occurs; and the number of variables.
+        The literals of all clauses, each clause ended by a 0; the variable of each symbol; and the
+        number of variables.
 
     Examples:
         >>> from smtlayer.theory.terms import read_terms
@@ -39,28 +39,28 @@ def logical_clauses(
     """
     found = _Tseitin(terms)
     for clause in found.asserted(roots):
-        found.say(*map(found.literal, clause))
+        found.add(*map(found.literal, clause))
     return np.array(found.numbers, dtype=NUMBERS), found.variable, found.top
 
 
 class _Tseitin:
-    """Translates terms, each written as its position plus 1, with a minus sign if negated."""
+    """Translates terms, each given as its position plus 1, with a minus sign if negated."""
 
     def __init__(self, terms: Terms) -> None:
         self._terms, self._kinds = terms, terms.kinds
         self._uses = np.bincount(terms.flat, minlength=len(terms.kinds)).tolist()
-        self._literals: dict[int, int] = {}  # of terms that are not negated
+        self._literals: dict[int, int] = {}  # by positive term
         self.numbers: list[int] = []
         self.variable: dict[str, int] = {}
         self.top = 0
 
-    def say(self, *literals: int) -> None:
+    def add(self, *literals: int) -> None:
         """Adds a clause."""
         self.numbers.extend(literals)
         self.numbers.append(0)
 
     def asserted(self, roots: Sequence[int]) -> Iterator[list[int]]:
-        """Clauses of terms that say that all roots hold."""
+        """Clauses over terms that together assert all roots."""
         stack, seen = [root + 1 for root in reversed(roots)], set[int]()
         while stack:
             term = self._strip(stack.pop())[0]
@@ -84,7 +84,7 @@ class _Tseitin:
                 yield [term]
 
     def literal(self, term: int) -> int:
-        """The literal of a term, which is translated first if it is new."""
+        """The literal of a term; a new term is translated first."""
         known, stack = self._literals, [abs(term)]
         while stack:
             new = stack[-1]
@@ -104,7 +104,7 @@ class _Tseitin:
         return found if term > 0 else -found
 
     def _strip(self, term: int) -> tuple[int, bool]:
-        """A term without its negations, and whether it occurs elsewhere too."""
+        """A term without its negations, and whether it has other uses."""
         i, shared = abs(term) - 1, False
         while True:
             shared = shared or self._uses[i] > 1
@@ -122,7 +122,7 @@ class _Tseitin:
         return bool(kind == z3.Z3_OP_AND)
 
     def _parts(self, term: int) -> list[int]:
-        """The terms of a disjunction, and of those in it that occur nowhere else; or none."""
+        """The disjuncts of a term, with nested disjunctions of a single use flattened; or none."""
         parts, stack = list[int](), [term] if self._is_or(term) else []
         while stack:
             i = abs(stack.pop())
@@ -151,11 +151,11 @@ class _Tseitin:
         if kind == z3.Z3_OP_DISTINCT and len(args) == 2:
             return self._unequal(*args)
         found, always = self._new(), kind == z3.Z3_OP_TRUE
-        if kind == z3.Z3_OP_DISTINCT:  # three truth values or more never are
+        if kind == z3.Z3_OP_DISTINCT:  # three or more Booleans cannot all differ
             always, args = len(args) < 2, []
         for arg in args:
-            self.say(found, -arg)
-        self.say(-found, *args)
+            self.add(found, -arg)
+        self.add(-found, *args)
         return -found if always or kind == z3.Z3_OP_AND else found
 
     def _new(self) -> int:
@@ -164,16 +164,16 @@ class _Tseitin:
 
     def _unequal(self, one: int, other: int) -> int:
         found = self._new()
-        self.say(-found, one, other)
-        self.say(-found, -one, -other)
-        self.say(found, -one, other)
-        self.say(found, one, -other)
+        self.add(-found, one, other)
+        self.add(-found, -one, -other)
+        self.add(found, -one, other)
+        self.add(found, one, -other)
         return found
 
     def _choice(self, test: int, yes: int, no: int) -> int:
         found = self._new()
         for sign in (1, -1):
-            self.say(-test, -sign * yes, sign * found)
-            self.say(test, -sign * no, sign * found)
-            self.say(-sign * yes, -sign * no, sign * found)  # so that it follows without the test
+            self.add(-test, -sign * yes, sign * found)
+            self.add(test, -sign * no, sign * found)
+            self.add(-sign * yes, -sign * no, sign * found)  # propagates without the test
         return found
