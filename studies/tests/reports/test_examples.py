@@ -4,7 +4,7 @@ import z3
 
 from reports.made import examples_of
 from smtlayer import SMTLayer, Theory
-from smtlayer_studies.reports.examples import Examples
+from smtlayer_studies.tasks.examples import Examples
 from smtlayer_studies.tasks.mnist_addition import addition_theory
 
 THEORY = addition_theory()

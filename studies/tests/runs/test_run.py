@@ -12,7 +12,6 @@ from smtlayer import SMTLayer, Theory, __version__
 from smtlayer.errors import ConfigError
 from smtlayer_studies.tasks import Batch, Model, Rows
 from smtlayer_studies.runs import Epoch, RunRecord, Trainer, evaluate, run, time_epochs
-from smtlayer_studies.runs.metrics import right_rows
 
 
 @pytest.fixture(autouse=True)
@@ -248,12 +247,12 @@ def test_inputs_that_are_not_known_and_outputs_not_asked_count_for_nothing():
 def test_a_row_without_a_model_is_never_right():
     outputs = torch.tensor([[0.0, 0.0], [-1.0, -1.0]])
     batch = Batch(outputs, torch.zeros(2, 2), outputs, outputs)
-    assert right_rows(outputs, batch, all_outputs=True).tolist() == [False, True]
+    assert batch.correct(outputs, all_outputs=True).tolist() == [False, True]
 
 
 def test_a_conventional_network_is_held_to_what_was_asked_alone():
     outputs = torch.tensor([[1.0, 1.0]])
     targets, asked = torch.tensor([[1.0, 0.0]]), torch.tensor([[True, False]])
     batch = Batch(outputs, targets, outputs, outputs, asked=asked)
-    assert right_rows(outputs, batch, all_outputs=False).tolist() == [True]
-    assert right_rows(outputs, batch, all_outputs=True).tolist() == [False]
+    assert batch.correct(outputs, all_outputs=False).tolist() == [True]
+    assert batch.correct(outputs, all_outputs=True).tolist() == [False]

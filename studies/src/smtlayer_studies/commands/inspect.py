@@ -18,7 +18,7 @@ from smtlayer_cli.waiting import Waiting
 if TYPE_CHECKING:
     from smtlayer import pyplot
     from smtlayer_studies.reports import inspected, loaded, told
-    from smtlayer_studies.reports.examples import Examples
+    from smtlayer_studies.tasks.examples import Examples
 else:
     inspected, told = (
         Later("smtlayer_studies.reports.inspected"),

@@ -8,7 +8,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from smtlayer_studies.reports import marks
-from smtlayer_studies.reports.examples import Examples, Reading
+from smtlayer_studies.tasks.examples import Examples, Reading
 
 _LEGEND = {
     "filled in": marks.TRUE,

@@ -8,8 +8,8 @@ from typing import Any
 from torch import Tensor
 
 from smtlayer.theory import Theory
-from smtlayer_studies.reports.examples import Examples
 from smtlayer_studies.reports.sentences import CLAIMS, INPUTS, names_of
+from smtlayer_studies.tasks.examples import Examples
 
 Values = dict[str, list[Any]]  # by kind of symbol, in an order that hangs on the shape alone
 

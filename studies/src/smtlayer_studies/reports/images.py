@@ -3,7 +3,7 @@
 from typing import Any
 
 from smtlayer_studies.reports import marks
-from smtlayer_studies.reports.examples import Examples
+from smtlayer_studies.tasks.examples import Examples
 
 _LEGEND = {
     "true": marks.TRUE,

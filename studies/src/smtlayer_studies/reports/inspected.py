@@ -13,12 +13,12 @@ from torch import Tensor
 from smtlayer.errors import ConfigError, SMTLayerError
 from smtlayer.nn.explain_text import Statement, statements
 from smtlayer.nn.explanation import Explanation
-from smtlayer_studies.reports.examples import Examples, Reading
 from smtlayer_studies.reports.loaded import LoadedRun, RunFolder
 from smtlayer_studies.reports.marks import save
 from smtlayer_studies.reports.runs import DRAWERS, read_rows
 from smtlayer_studies.reports.sentences import names_of, told_sentence
 from smtlayer_studies.tasks import Rows, SplitName
+from smtlayer_studies.tasks.examples import Examples, Reading
 
 Outcome = Literal["right", "corrected", "failed"]
 _FOUND: Mapping[Outcome, str] = {

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from smtlayer.pyplot import pyplot
-from smtlayer_studies.reports.examples import Reading
+from smtlayer_studies.tasks.examples import Reading
 
 TRUE, FALSE, OVERRULED = "#2563eb", "#cbd5e1", "#f59e0b"
 RIGHT, WRONG, CHANGED = "#15803d", "#b91c1c", "#b45309"  # text; the last where overruled

@@ -7,11 +7,11 @@ from math import isqrt
 from torch import Tensor
 
 from smtlayer.nn.explain_text import Statement, percent, verdict
-from smtlayer_studies.reports.examples import Reading
 from smtlayer_studies.reports.html import Html, tag
 from smtlayer_studies.reports.inspected import Inspected, certainty
 from smtlayer_studies.reports.png import png_uri
 from smtlayer_studies.reports.sentences import PARTS, written
+from smtlayer_studies.tasks.examples import Reading
 
 _LONG = 450  # characters of an explanation that is not shown at once
 

@@ -13,12 +13,12 @@ from smtlayer.nn import SMTLayer
 from smtlayer.solvers import Solution
 from smtlayer_studies.reports.boards import boards_figure
 from smtlayer_studies.reports.curves import draw_curves
-from smtlayer_studies.reports.examples import Examples
 from smtlayer_studies.reports.images import images_figure
 from smtlayer_studies.reports.marks import save
 from smtlayer_studies.reports.sentences import sentences_figure
 from smtlayer_studies.runs import Run
 from smtlayer_studies.tasks import Model, Rows, SplitName, Task
+from smtlayer_studies.tasks.examples import Examples
 
 _SEED = 1  # the same rows for every run
 _PATIENCE = 20.0  # seconds

@@ -6,7 +6,7 @@ from typing import Any
 from torch import Tensor
 
 from smtlayer_studies.reports import marks
-from smtlayer_studies.reports.examples import Examples, Reading
+from smtlayer_studies.tasks.examples import Examples, Reading
 from smtlayer_studies.tasks.liars_sentences import AGENTS, words_of
 
 _LEGEND = {

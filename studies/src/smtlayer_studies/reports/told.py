@@ -8,9 +8,9 @@ from torch import Tensor
 
 from smtlayer.nn.explain_text import percent, verdict
 from smtlayer_studies.reports.blocks import side_by_side
-from smtlayer_studies.reports.examples import Reading
 from smtlayer_studies.reports.inspected import Inspected, Outcome, certainty
 from smtlayer_studies.reports.sentences import written
+from smtlayer_studies.tasks.examples import Reading
 
 if TYPE_CHECKING:
     from rich.console import Group

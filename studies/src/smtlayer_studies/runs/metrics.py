@@ -75,13 +75,13 @@ def _scores(model: Model, batch: Batch, theory: Theory) -> dict[str, Tensor]:
     layer = model.layer
     if layer is None:
         _, outputs = model(batch.features)
-        answered = right_rows(outputs, batch, all_outputs=False)
+        answered = batch.correct(outputs, all_outputs=False)
         scores = {}
     else:
         logits = model.network(batch.features).float()
         solution = layer.solve(logits, batch.known)
         outputs = solution.outputs
-        answered = right_rows(outputs, batch, all_outputs=True)
+        answered = batch.correct(outputs, all_outputs=True)
         read = ((logits > 0) == (batch.symbols > 0)) | (batch.symbols == 0)
         whole = _by_symbol(read, theory.input_widths)
         known = _by_symbol(batch.symbols != 0, theory.input_widths)
@@ -97,14 +97,6 @@ def _scores(model: Model, batch: Batch, theory: Theory) -> dict[str, Tensor]:
     return scores | {
         "accuracy": answered, "unseen_accuracy": unseen, "output_symbols": symbols,
     }  # fmt: skip
-
-
-def right_rows(outputs: Tensor, batch: Batch, *, all_outputs: bool) -> Tensor:
-    """Rows whose outputs are all right; zeros are not."""
-    right = ((outputs > 0) == (batch.targets > 0.5)) & (outputs != 0)
-    if batch.asked is not None and not all_outputs:
-        right = right | ~batch.asked
-    return right.all(-1)
 
 
 def _by_symbol(columns: Tensor, widths: Sequence[int]) -> Tensor:

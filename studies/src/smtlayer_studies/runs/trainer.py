@@ -15,7 +15,6 @@ from smtlayer.errors import ConfigError
 from smtlayer_studies.tasks import Batch, Model, Rows, Scouting, Task, Teaching
 from smtlayer_studies.runs.checkpoints import Checkpoint, interruptible, random_state, set_random_state
 from smtlayer_studies.runs.config import RunConfig
-from smtlayer_studies.runs.metrics import right_rows
 from smtlayer_studies.runs.options import PretrainOptions, TrainOptions
 from smtlayer.loop import Stepper, solver_counts, solver_layers
 
@@ -269,7 +268,7 @@ class _Phase:
 
 def _labelled(module: nn.Module, batch: Batch) -> tuple[Tensor, Tensor]:
     _, outputs = module(batch.features, batch.known)
-    right = right_rows(outputs.detach(), batch, all_outputs=False).float().mean()
+    right = batch.correct(outputs.detach(), all_outputs=False).float().mean()
     return task_loss(outputs, batch), right
 
 

@@ -28,6 +28,18 @@ class Batch:
         """The same rows on a device."""
         return _moved(self, device)
 
+    def correct(self, outputs: Tensor, *, all_outputs: bool) -> Tensor:
+        """Examples whose outputs all have the right sign; zeros are wrong: (B,) bool.
+
+        Args:
+            outputs: (B, m), of a layer or a conventional head.
+            all_outputs: Whether outputs that the loss ignores count, too.
+        """
+        right = ((outputs > 0) == (self.targets > 0.5)) & (outputs != 0)
+        if self.asked is not None and not all_outputs:
+            right = right | ~self.asked
+        return right.all(-1)
+
     def pick(self, index: Tensor) -> "Batch":
         """Some of the rows."""
         parts = [getattr(self, f.name) for f in fields(self)]

@@ -10,8 +10,7 @@ from torch import Tensor
 from smtlayer.nn import SMTLayer
 from smtlayer.solvers import Solution
 from smtlayer.theory import Theory, to_signs
-from smtlayer_studies.runs.metrics import right_rows
-from smtlayer_studies.tasks import Batch
+from smtlayer_studies.tasks.base import Batch
 
 
 @dataclass(frozen=True)
@@ -87,7 +86,7 @@ class Examples:
     @cached_property
     def right(self) -> Tensor:
         """Rows whose outputs are all right: (B,)."""
-        return right_rows(self.answer.outputs, self.batch, all_outputs=True)
+        return self.batch.correct(self.answer.outputs, all_outputs=True)
 
     def pick(self, index: Tensor) -> "Examples":
         """Some of the rows."""
