@@ -8,23 +8,72 @@ class SMTLayerError(Exception):
     """Root of the library's own errors."""
 
 
+class ArgumentError(SMTLayerError, ValueError):
+    """An argument with a value that cannot be used."""
+
+
+class ArgumentTypeError(SMTLayerError, TypeError):
+    """An argument of a type that cannot be used."""
+
+
 class TheoryError(SMTLayerError, ValueError):
     """A theory that cannot be built or used: its message says what to change."""
+
+
+class UndeclaredSymbolError(TheoryError):
+    """A name that an SMT-LIB script does not declare as a constant.
+
+    Attributes:
+        reason: The message without the name of the function that raises it.
+    """
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+    def __str__(self) -> str:
+        return f"Theory.from_smtlib: {self.reason}"
 
 
 class UnsatisfiableTheoryError(TheoryError):
     """A theory without a single model, so that no layer can be made of it."""
 
 
-class TooManyModelsError(SMTLayerError, ValueError):
-    """A theory with more models than a backend was allowed to list."""
+class UnsupportedError(SMTLayerError, ValueError):
+    """A theory or a rule that a backend does not support.
+
+    Attributes:
+        reason: Why not.
+        remedy: What to use instead; empty if that is left to the caller.
+
+    Examples:
+        >>> error = UnsupportedError("Table: too many models.", "Use Sat() instead.")
+        >>> error.reason, str(error)
+        ('Table: too many models.', 'Table: too many models. Use Sat() instead.')
+    """
+
+    def __init__(self, reason: str, remedy: str = "") -> None:
+        super().__init__(reason, remedy)
+        self.reason = reason
+        self.remedy = remedy
+
+    def __str__(self) -> str:
+        return f"{self.reason} {self.remedy}".rstrip()
 
 
-class NotFiniteError(SMTLayerError, ValueError):
-    """A theory that does not come down to bits."""
+class UnsupportedRuleError(UnsupportedError):
+    """A backward rule that needs another backend."""
 
 
-class TooLargeError(SMTLayerError, ValueError):
+class TooManyModelsError(UnsupportedError):
+    """A theory with more models than a backend may list."""
+
+
+class NotFiniteError(UnsupportedError):
+    """A theory that has no translation to clauses: a symbol has infinitely many values."""
+
+
+class TooLargeError(UnsupportedError):
     """A theory that takes more clauses, or more work to find them, than a backend allows."""
 
 

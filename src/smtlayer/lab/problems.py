@@ -130,8 +130,8 @@ def _decided(theory: Theory) -> tuple[LabRows, int]:
     models = list_models(theory, MAX_MODELS)
     if not models.complete:
         raise TooManyModelsError(
-            f"The laboratory lists all models, and this theory {models.reason}. "
-            f"Try a smaller instance of it: fewer or narrower inputs."
+            f"The laboratory lists all models, and this theory {models.reason}.",
+            "Try a smaller instance of it: fewer or narrower inputs.",
         )
     if not len(models):
         raise TheoryError(

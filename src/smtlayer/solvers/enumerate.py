@@ -48,7 +48,8 @@ class Enumerate:
             raise TooManyModelsError(
                 f"Enumerate tries every assignment and takes at most max_columns="
                 f"{self.max_columns} inputs and outputs. "
-                f"This theory has {columns}. Use Auto() instead."
+                f"This theory has {columns}.",
+                "Use Auto() instead.",
             )
         return Rowwise(
             theory, self.open, name="Enumerate", limit_ms=self.timeout_ms, deterministic=True

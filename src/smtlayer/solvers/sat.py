@@ -88,12 +88,13 @@ class Sat:
             cnf = to_cnf(theory, max_clauses=self.max_clauses)
         except NotFiniteError as error:
             raise NotFiniteError(
-                f"Sat takes theories that come down to bits, and this one does not: {error}. "
-                f"Use Z3() or Auto() instead."
+                f"Sat takes theories that come down to bits, and this one does not: {error}.",
+                "Use Z3() or Auto() instead.",
             ) from error
         except TooLargeError as error:
             raise TooLargeError(
-                f"Sat: this theory is too large, {error}. Raise max_clauses, or use Z3() instead."
+                f"Sat: this theory is too large, {error}.",
+                "Raise max_clauses, or use Z3() instead.",
             ) from error
         rows = Rowwise(
             theory,

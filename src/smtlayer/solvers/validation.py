@@ -5,6 +5,7 @@ import math
 import torch
 from torch import Tensor
 
+from smtlayer.errors import ArgumentError, ArgumentTypeError
 from smtlayer.plain import number, whole
 from smtlayer.theory import Theory
 
@@ -15,11 +16,11 @@ def check_limit(who: str, name: str, value: object) -> None:
     try:
         fits = number(value) > 0
     except TypeError as error:
-        raise TypeError(wrong) from error
+        raise ArgumentTypeError(wrong) from error
     except OverflowError:  # an integer of hundreds of digits
         fits = False
     if not fits:
-        raise ValueError(wrong)
+        raise ArgumentError(wrong)
 
 
 def check_limits(options: object, *names: str) -> None:
@@ -35,15 +36,15 @@ def check_count(who: str, name: str, value: object, least: int = 1, most: float 
     try:
         fits = least <= whole(value) <= most
     except TypeError as error:
-        raise TypeError(wrong) from error
+        raise ArgumentTypeError(wrong) from error
     if not fits:
-        raise ValueError(wrong)
+        raise ArgumentError(wrong)
 
 
 def check_theory_given(who: str, theory: object) -> None:
     """Raises unless a backend is given a theory to compile."""
     if not isinstance(theory, Theory):
-        raise TypeError(f"{who}.compile expects a Theory. Got {type(theory).__name__}.")
+        raise ArgumentTypeError(f"{who}.compile expects a Theory. Got {type(theory).__name__}.")
 
 
 def check_question(
@@ -68,7 +69,7 @@ def check_question(
     if outputs is not None:
         _check_signs(who, "outputs", outputs, theory.n_outputs)
         if len(outputs) != len(inputs):
-            raise ValueError(
+            raise ArgumentError(
                 f"{who} expects as many rows of outputs as of inputs, {len(inputs)}. "
                 f"Got {len(outputs)}."
             )
@@ -80,7 +81,7 @@ def check_question(
         low, high = torch.where(inputs != 0, weights, 1).aminmax()
         if not 0 < low.item() <= high.item() < torch.inf:  # nor NaN
             bad = ~((weights > 0) & weights.isfinite()) & (inputs != 0)
-            raise ValueError(
+            raise ArgumentError(
                 f"{who} expects weights above 0, and finite, wherever an input is observed. "
                 f"{_first(bad, weights)}"
             )
@@ -92,7 +93,7 @@ def _check_signs(who: str, name: str, signs: Tensor, columns: int) -> None:
     if _at_hand(signs) and not _are_signs(signs):
         bad = signs.sign() != signs if signs.dtype != torch.bool else torch.ones_like(signs)
         if bad.any():
-            raise ValueError(
+            raise ArgumentError(
                 f"{who} expects {name} as signs: -1 for false, 1 for true, 0 for free. "
                 f"{_first(bad, signs)} to_signs(logits) makes signs of logits."
             )

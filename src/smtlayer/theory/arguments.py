@@ -8,7 +8,7 @@ from typing import Any
 
 import z3
 
-from smtlayer.errors import TheoryError
+from smtlayer.errors import ArgumentTypeError, TheoryError
 from smtlayer.theory.symbols import BitsSymbol, BoolSymbol, OneHotSymbol, Symbol
 from smtlayer.theory.values import name_of, python_value, z3_value
 
@@ -47,7 +47,7 @@ def one_hot(symbol: Any, values: Any) -> OneHot:
     try:
         members = iter(values)
     except TypeError as error:
-        raise TypeError(
+        raise ArgumentTypeError(
             f"one_hot expects the values of {symbol!r} as a sequence, such as range(10). "
             f"Got {values!r} of type {type(values).__name__}."
         ) from error
@@ -62,7 +62,7 @@ def formulas_of(constraints: Any, context: Any) -> list[Any]:
     formulas = [z3.BoolVal(f, context) if isinstance(f, bool) else f for f in formulas]
     for i, formula in enumerate(formulas):
         if not z3.is_expr(formula) or not z3.is_bool(formula):
-            raise TypeError(
+            raise ArgumentTypeError(
                 f"Theory: constraint {i} must be a formula, a z3 term of sort Bool. "
                 f"Got {formula!r} of type {type(formula).__name__}."
             )
@@ -75,7 +75,7 @@ def names_of(constraints: Any) -> list[str] | None:
         return None
     for i, name in enumerate(constraints):
         if not isinstance(name, str):
-            raise TypeError(
+            raise ArgumentTypeError(
                 f"Theory: the name of constraint {i} must be a string. "
                 f"Got {name!r} of type {type(name).__name__}."
             )
@@ -90,11 +90,11 @@ def names_of(constraints: Any) -> list[str] | None:
 def listed_symbols(symbols: Any, role: str) -> list[Any]:
     """The inputs or outputs as a list, as they were given."""
     if z3.is_expr(symbols) or isinstance(symbols, (str, OneHot, Symbol)):
-        raise TypeError(
+        raise ArgumentTypeError(
             f"Theory: {role} must be a sequence, such as [{symbols!r}]. Got one symbol."
         )
     if isinstance(symbols, AbstractSet):
-        raise TypeError(
+        raise ArgumentTypeError(
             f"Theory: {role} must be in an order, that of their columns. "
             f"Got a {type(symbols).__name__}. Give a list."
         )
@@ -123,7 +123,7 @@ def _symbol(given: Any, role: str, start: int) -> Symbol:
         return replace(given, start=start)
     term = given.symbol if isinstance(given, OneHot) else given
     if not (z3.is_const(term) and term.decl().kind() == z3.Z3_OP_UNINTERPRETED):
-        raise TypeError(
+        raise ArgumentTypeError(
             f"Theory: each {role} must be a z3 constant such as z3.Bool('a') or z3.BitVec('a', 4), "
             f"or one_hot(symbol, values). Got {term!r} of type {type(term).__name__}."
         )
@@ -133,7 +133,7 @@ def _symbol(given: Any, role: str, start: int) -> Symbol:
         return BoolSymbol.of(term, start)
     if z3.is_bv(term):
         return BitsSymbol.of(term, start)
-    raise TypeError(
+    raise ArgumentTypeError(
         f"Theory: {role} {name_of(term)!r} has sort {term.sort()}, which has no columns by itself. "
         f"Wrap it: one_hot({name_of(term)}, [...the values it may have...])."
     )
@@ -177,7 +177,7 @@ def _listed(given: Any, role: str) -> list[Any]:
     try:
         members = iter(given)
     except TypeError as error:
-        raise TypeError(
+        raise ArgumentTypeError(
             f"Theory: {role} must be a sequence of z3 terms. "
             f"Got {given!r} of type {type(given).__name__}."
         ) from error

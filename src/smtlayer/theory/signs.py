@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from smtlayer.errors import TheoryError
+from smtlayer.errors import ArgumentError, ArgumentTypeError, TheoryError
 from smtlayer.theory.symbols import Symbol
 from smtlayer.theory.values import as_array
 
@@ -64,13 +64,13 @@ def decode_rows(symbols: Sequence[Symbol], given: Any, role: str) -> dict[str, A
             raise TypeError("complex numbers have no signs")
         signs = torch.where(signs, 1.0, -1.0) if signs.dtype == torch.bool else signs.double()
     except (RuntimeError, TypeError, ValueError) as error:
-        raise TypeError(
+        raise ArgumentTypeError(
             f"Theory.decode expects {role} as a tensor of signs, such as layer(logits) or "
             f"layer.solve(logits).{role}. Got {_description(given)}."
         ) from error
     width = sum(symbol.width for symbol in symbols)
     if signs.ndim == 0 or signs.shape[-1] != width:
-        raise ValueError(
+        raise ArgumentError(
             f"Theory.decode expects {role} of shape (..., {width}). Got {tuple(signs.shape)}."
         )
     columns = ((signs > 0).to(torch.int8) - (signs < 0).to(torch.int8)).numpy()

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import z3
 
-from smtlayer.errors import TheoryError, did_you_mean
+from smtlayer.errors import ArgumentTypeError, TheoryError, UndeclaredSymbolError, did_you_mean
 
 _TOKEN = re.compile(r';[^\n]*|"(?:[^"]|"")*"|\|[^|]*\||[()]|[^\s()"|;]+')
 _TAKEN = {
@@ -181,9 +181,9 @@ def _refuse_ambiguous(text: str, names: Sequence[str]) -> None:
             raise _undeclared(name, _declared(text))
 
 
-def _undeclared(name: str, declared: Sequence[str]) -> TheoryError:
+def _undeclared(name: str, declared: Sequence[str]) -> UndeclaredSymbolError:
     hint = did_you_mean(name, declared, f"Declared: {', '.join(declared) or 'none'}.")
-    return TheoryError(f"Theory.from_smtlib: no constant is declared as {name!r}.{hint}")
+    return UndeclaredSymbolError(f"no constant is declared as {name!r}.{hint}")
 
 
 def _load(text_or_path: str | Path) -> str:
@@ -203,7 +203,7 @@ def _text_of(text_or_path: str | Path) -> str:
         if text.lstrip().startswith(("(", ";")) or _DIMACS.match(text):
             return text
     if not isinstance(text_or_path, str | Path):
-        raise TypeError(
+        raise ArgumentTypeError(
             f"Theory.from_smtlib expects SMT-LIB text or a path. Got {type(text_or_path).__name__}."
         )
     if not str(text_or_path).strip():

@@ -19,7 +19,7 @@ import numpy as np
 import z3
 from numpy.typing import NDArray
 
-from smtlayer.errors import TheoryError
+from smtlayer.errors import ArgumentError, TheoryError
 from smtlayer.theory.values import as_array, name_of, python_value, rounded, shown
 
 Signs = NDArray[np.int8]
@@ -93,7 +93,7 @@ class Symbol(ABC):
         """
         signs = np.asarray(signs)
         if signs.shape[-1:] != (self.width,):
-            raise ValueError(
+            raise ArgumentError(
                 f"Symbol {self.name!r} expects signs of shape (..., {self.width}), one per column. "
                 f"Got {signs.shape}."
             )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from torch import Tensor
 
-from smtlayer.errors import TheoryError
+from smtlayer.errors import ArgumentTypeError, TheoryError
 from smtlayer.forks import uses_z3
 from smtlayer.interrupts import interruptible
 from smtlayer.theory import smtlib
@@ -49,7 +49,7 @@ class Theory:
 
     Raises:
         TheoryError: If a symbol repeats or shares its name with another.
-        TypeError: If a constraint is not a formula, or an input or output not a symbol.
+        ArgumentTypeError: If a constraint is not a formula, or an input or output not a symbol.
 
     Examples:
         >>> import z3
@@ -148,7 +148,7 @@ class Theory:
         names = [r.symbol if isinstance(r, OneHot) else r for r in (*inputs, *outputs)]
         for name in names:
             if not isinstance(name, str):
-                raise TypeError(
+                raise ArgumentTypeError(
                     f"Theory.from_smtlib takes the names of declared constants. Got {name!r} "
                     f"of type {type(name).__name__}."
                 )

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import final
 
-from smtlayer.errors import SolverCrashedError
+from smtlayer.errors import ArgumentTypeError, SolverCrashedError
 from smtlayer.solvers.base import RowSolver
 from smtlayer.solvers.lru import Lru
 from smtlayer.theory import Theory
@@ -54,7 +54,7 @@ class RowSolverSpec:
         try:
             data = pickle.dumps((open_row, theory))
         except Exception as error:
-            raise TypeError(
+            raise ArgumentTypeError(
                 f"{name} cannot send {open_row!r} to worker processes: {error}. Define it at the "
                 f"top of a module that can be imported, or use workers=0."
             ) from error

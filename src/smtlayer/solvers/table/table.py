@@ -82,10 +82,10 @@ class Table:
         check_theory_given("Table", theory)
         models = list_models(theory, self.max_models, self.max_work)
         if not models.complete:
-            raise TooManyModelsError(self._refusal(theory, models))
+            raise self._refusal(theory, models)
         return TableSolver(theory, models)
 
-    def _refusal(self, theory: Theory, models: Models) -> str:
+    def _refusal(self, theory: Theory, models: Models) -> TooManyModelsError:
         columns = theory.n_inputs + theory.n_outputs
         other = "Z3()" if models.beyond_sat else "Sat()"
         many = f"max_models={self.max_models} models over its {columns} inputs and outputs"
@@ -102,7 +102,7 @@ class Table:
                 also = ", or raise max_work"
             case _:
                 what, also = f"this theory {models.reason} after {len(models)} models.", ""
-        return f"Table: {what} Use {other} instead{also}."
+        return TooManyModelsError(f"Table: {what}", f"Use {other} instead{also}.")
 
 
 @final

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from concurrent.futures import Executor
 from typing import Any, Protocol
 
+from smtlayer.errors import ArgumentError, ArgumentTypeError
 from smtlayer.solvers.host.inprocess import InProcess
 from smtlayer.solvers.host.row_solvers import OpenRow, RowSolverSpec
 from smtlayer.solvers.host.rows import Answers, Questions
@@ -28,15 +29,15 @@ def check_workers(name: str, workers: object) -> None:
         f"makes one. Got {workers!r}."
     )
     if isinstance(workers, bool) or (isinstance(workers, int) and workers < 0):
-        raise ValueError(expected)
+        raise ArgumentError(expected)
     if not isinstance(workers, int | Executor) and not callable(workers):
-        raise TypeError(expected)
+        raise ArgumentTypeError(expected)
 
 
 def picklable_state(options: Any) -> dict[str, Any]:
     """The state of a backend's options, for their `__getstate__`; refuses a running executor."""
     if isinstance(options.workers, Executor):
-        raise TypeError(
+        raise ArgumentTypeError(
             f"{type(options).__name__} cannot be pickled with an executor in it. Give a function "
             f"that makes one instead, such as workers=partial(ProcessPoolExecutor, 4)."
         )
@@ -55,7 +56,7 @@ def answering(
     if not isinstance(workers, int):
         return Executed(recipe, workers, limit_ms, name)
     if sys.platform == "win32":
-        raise NotImplementedError(
+        raise ArgumentError(
             f"{name}: workers={workers} needs Linux or macOS. Use "
             f"workers=partial(ProcessPoolExecutor, {workers}) on Windows."
         )
