@@ -61,7 +61,7 @@ class UnsupportedError(SMTLayerError, ValueError):
         return f"{self.reason} {self.remedy}".rstrip()
 
 
-class UnsupportedRuleError(UnsupportedError):
+class UnsupportedRuleError(UnsupportedError, ArgumentError):
     """A backward rule that needs another backend."""
 
 
@@ -114,5 +114,5 @@ class MissingDataError(SMTLayerError, FileNotFoundError):
     """A data set that was asked for is not there."""
 
 
-class ConfigError(SMTLayerError, ValueError):
+class ConfigError(ArgumentError):
     """An option of a run that cannot be used as given."""

@@ -14,7 +14,13 @@ from typing import Any
 
 import typer
 
-from smtlayer.errors import ConfigError, MissingDataError, MissingPackageError, SMTLayerError
+from smtlayer.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    MissingDataError,
+    MissingPackageError,
+    SMTLayerError,
+)
 
 # click has more than one home, so its errors are known by what typer shows of them.
 _ClickError: type[Any] = typer.BadParameter.__mro__[2]
@@ -129,7 +135,7 @@ def _code_and_text(error: Exception) -> tuple[ExitCode, str]:
         return ExitCode.USAGE, _usage(error)
     if isinstance(error, MissingDataError | MissingPackageError):
         return ExitCode.MISSING, str(error)
-    if isinstance(error, ConfigError):
+    if isinstance(error, ArgumentError | ArgumentTypeError):
         return ExitCode.USAGE, str(error)
     if isinstance(error, SMTLayerError):
         return ExitCode.FAILED, str(error)

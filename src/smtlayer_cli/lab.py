@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table as RichTable
 
-from smtlayer.errors import ConfigError, TheoryError
+from smtlayer.errors import ConfigError, UndeclaredSymbolError
 from smtlayer_cli.choices import split
 from smtlayer_cli.complete import LAB_TASKS, lab_tasks
 from smtlayer_cli.complete import rules as rule_names
@@ -184,8 +184,8 @@ def _check_names(path: Path, option: str, names: Sequence[str]) -> None:
             raise ConfigError(f"{option} expects each name once. Got {name!r} more than once.")
     try:
         _, constants, _ = smtlib.read(path, names)
-    except TheoryError as error:
-        raise ConfigError(f"{option}: {str(error).partition(': ')[2]}") from error
+    except UndeclaredSymbolError as error:
+        raise ConfigError(f"{option}: {error.reason}") from error
     for name, constant in constants.items():
         if not isinstance(constant, z3.BoolRef | z3.BitVecRef):
             raise ConfigError(

@@ -17,11 +17,15 @@ import smtlayer as smtlayer_package
 from helpers import running
 from shell import COMMAND, python, smtlayer, smtlayer_process
 from smtlayer.errors import (
+    ArgumentError,
+    ArgumentTypeError,
     ConfigError,
     MissingDataError,
     MissingPackageError,
     SolverUnknownError,
     TheoryError,
+    TooLargeError,
+    UnsupportedRuleError,
 )
 from smtlayer.nn import parse_rule
 from smtlayer_cli import app
@@ -72,6 +76,10 @@ def raising(error):
     ("error", "code"),
     [
         (ConfigError("an option"), ExitCode.USAGE),
+        (ArgumentError("a value"), ExitCode.USAGE),
+        (ArgumentTypeError("a type"), ExitCode.USAGE),
+        (UnsupportedRuleError("a rule"), ExitCode.USAGE),
+        (TooLargeError("a theory"), ExitCode.FAILED),
         (MissingDataError("no data"), ExitCode.MISSING),
         (MissingPackageError("no package"), ExitCode.MISSING),
         (TheoryError("no theory"), ExitCode.FAILED),

@@ -9,7 +9,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from smtlayer.errors import SMTLayerError
+from smtlayer.errors import UnsupportedError
 from smtlayer.lab.laboratory import one_thread
 from smtlayer.solvers import Z3, Backend, Sat, Solver, Status, Table
 from smtlayer.theory import Theory
@@ -71,8 +71,8 @@ def costs(problem: Problem) -> Iterator[Cost]:
     for name, backend in BACKENDS.items():
         try:
             solver = backend.compile(problem.theory)
-        except SMTLayerError as error:
-            reason = str(error).split(". ")[0]
+        except UnsupportedError as error:
+            reason = error.reason.rstrip(".")
             times: dict[Question, tuple[float | None, str]] = dict.fromkeys(
                 QUESTIONS, (None, reason)
             )

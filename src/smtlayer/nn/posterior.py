@@ -13,6 +13,7 @@ from typing import final, overload
 import torch
 from torch import Tensor
 
+from smtlayer.errors import UnsupportedRuleError
 from smtlayer.nn.progress import Number, checked_number, short, value_at
 from smtlayer.nn.rules import LEAST_WEIGHT, Blame, Question, whole_status
 from smtlayer.solvers import Solver, Status
@@ -108,9 +109,10 @@ def listed(solver: Solver) -> WeighsModels:
     """The solver, if it has the list of all models, or an error that says what else to use."""
     if isinstance(solver, WeighsModels):
         return solver
-    raise ValueError(
+    raise UnsupportedRuleError(
         f"The rule marginal needs the list of all models, which only Table has; this theory is "
-        f"answered by {solver.name}. Use sample, or core; or Table(), if it has few models."
+        f"answered by {solver.name}.",
+        "Use sample, or core; or Table(), if it has few models.",
     )
 
 

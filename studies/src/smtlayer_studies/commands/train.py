@@ -23,7 +23,8 @@ from smtlayer.errors import (
     ConfigError,
     MissingDataError,
     MissingPackageError,
-    SMTLayerError,
+    UnsupportedError,
+    UnsupportedRuleError,
 )
 from smtlayer_cli.complete import devices, methods, row_names, rules
 from smtlayer_cli.later import Later
@@ -168,16 +169,15 @@ def _check_layer(
     theory = training.make_task(config.task, data_dir).theory
     try:
         layer.make(theory)
-    except ValueError as error:  # so are those of theories and backends
+    except UnsupportedError as error:
         instead = [] if layer.backend == "auto" else ["--backend auto"]
-        if not isinstance(error, SMTLayerError):  # the rule asks for another backend
+        if isinstance(error, UnsupportedRuleError):
             instead.append("--backward core")
         if not instead:
             raise
-        said = str(error).split(" Use ")[0]
         raise ConfigError(
             f"{config.row}, {config.method}: no layer can be made with the backend {layer.backend} "
-            f"and the rule {layer.backward}. {said} Use {' or '.join(instead)}."
+            f"and the rule {layer.backward}. {error.reason} Use {' or '.join(instead)}."
         ) from error
 
 
