@@ -58,7 +58,7 @@ def test_it_works_here(told):
     assert found["CPU"]["facts"]["threads"] == 1
     assert found["memory"]["facts"]["total"] > 1 << 30
     assert found["theories"]["facts"]["folder"] == os.environ["SMTLAYER_CACHE"]
-    assert found["tasks"]["state"] == "ok"
+    assert found["studies"]["state"] == "ok"
 
 
 def test_every_backend_and_the_workers_are_put_to_the_test(told):
