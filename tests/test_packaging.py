@@ -4,6 +4,7 @@ import datetime
 import re
 import runpy
 import tomllib
+import zipfile
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -123,3 +124,35 @@ def test_the_citation_is_complete():
     assert (paper["type"], paper["year"]) == ("conference-paper", 2023)
     names = [author["family-names"] for author in paper["authors"]]
     assert names == ["Wang", "Vijayakumar", "Lu", "Ganesh", "Jha", "Fredrikson"]
+
+
+DISTRIBUTIONS = {
+    ".": {"smtlayer", "smtlayer_cli"},
+    "studies": {"smtlayer_studies"},
+    "benchmarks": {"smtlayer_benchmarks"},
+    "apps/playground": {"smtlayer_playground"},
+}
+
+
+@pytest.mark.parametrize("folder", DISTRIBUTIONS)
+def test_a_wheel_holds_its_packages_and_nothing_else(folder, tmp_path):
+    wheel = pytest.importorskip("hatchling.builders.wheel", reason="needs the extra dev")
+    (path,) = wheel.WheelBuilder(str(ROOT / folder)).build(
+        directory=str(tmp_path), versions=["standard"]
+    )
+    names = zipfile.ZipFile(path).namelist()
+    found = {name.partition("/")[0] for name in names if ".dist-info/" not in name}
+    assert found == DISTRIBUTIONS[folder]
+    if folder == "studies":
+        assert "smtlayer_studies/experiments/mnist-addition-10.toml" in names
+    if folder == "apps/playground":
+        assert "smtlayer_playground/static/index.html" in names
+    if folder == ".":
+        parts = {name.split("/")[1] for name in names if name.startswith("smtlayer/")}
+        assert not parts & {"tasks", "training", "runs", "reports", "playground", "bench"}
+
+
+def test_all_distributions_have_the_same_version():
+    for folder in set(DISTRIBUTIONS) - {"."}:
+        settings = tomllib.loads((ROOT / folder / "pyproject.toml").read_text(encoding="utf-8"))
+        assert settings["project"]["version"] == smtlayer.__version__, folder
