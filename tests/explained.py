@@ -11,7 +11,7 @@ from torch import Tensor
 
 from smtlayer import Theory
 from smtlayer.nn.explanation import Blame, Broken, Explanation, Overruled
-from smtlayer.nn.rules import confidence
+from smtlayer.nn.weights import confidence
 from smtlayer.theory import Symbol
 
 

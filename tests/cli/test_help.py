@@ -10,7 +10,7 @@ import typer
 
 from shell import python, smtlayer
 from smtlayer.lab.laboratory import LabOptions
-from smtlayer.nn.parse import _RULES
+from smtlayer.nn.rules.parse import RULES
 from smtlayer_cli import COMMANDS, app, complete
 from smtlayer_cli.errors import MEANINGS
 from smtlayer_cli.help import Section, print_page
@@ -140,7 +140,7 @@ def test_what_is_offered_for_completion_is_what_the_library_knows():
         context = typer.Context(typer.main.get_command(app))
         context.params = {"experiment": row}
         assert tuple(complete.methods(context, "")) == load_experiment(row).methods
-    assert complete.rules("") == list(_RULES)
+    assert complete.rules("") == list(RULES)
     assert {*complete.datasets("")} == {"all"} | {f.dataset for f in FILES.values() if f.urls}
 
 

@@ -11,8 +11,7 @@ import torch
 
 from helpers import input_gradient, random_logits
 from smtlayer import SMTLayer, Table
-from smtlayer.nn import anneal, core, marginal, maxsmt, mix, sample, schedule
-from smtlayer.nn.compose import choose_leaf, leaves
+from smtlayer.nn import BlameRule, anneal, core, marginal, maxsmt, mix, sample, schedule
 from smtlayer.testing.theories import addition, xor
 
 RULES = [
@@ -100,20 +99,20 @@ def test_a_schedule_takes_turns():
 
 def test_rules_within_rules_come_down_to_one():
     rule = schedule((0.5, mix(core, mix(sample, maxsmt))), (1.0, marginal))
-    assert list(leaves(rule)) == [core, sample, maxsmt, marginal]
-    assert {choose_leaf(rule, 0.0) for _ in range(60)} == {core, sample, maxsmt}
-    assert choose_leaf(rule, 0.7) == marginal
+    assert rule.leaves == (core, sample, maxsmt, marginal)
+    assert {rule.resolve(0.0) for _ in range(60)} == {core, sample, maxsmt}
+    assert rule.resolve(0.7) == rule.choose(0.7) == marginal
 
 
-class Recorder:
-    """A rule of somebody's own that says what it was asked."""
+class Recorder(BlameRule):
+    """A user's rule that keeps the questions it gets."""
 
     def __init__(self):
-        self.asked = []
+        self.questions = []
 
-    def __call__(self, solver, question):
-        self.asked.append(question)
-        return core(solver, question)
+    def blame(self, solver, question):
+        self.questions.append(question)
+        return core.blame(solver, question)
 
 
 def test_numbers_far_apart_meet_in_the_middle():
@@ -143,34 +142,37 @@ def test_progress_is_a_share(wrong, error):
          r"expects unknown of shape \(3,\) from the rule .* Got NoneType"),
     ],
 )  # fmt: skip
-def test_a_rule_of_ones_own_must_say_what_rules_say(change, error, message):
-    layer = SMTLayer(xor(), backward=lambda solver, question: change(core(solver, question)))
+def test_a_users_rule_must_return_a_complete_blame(change, error, message):
+    class Changed(BlameRule):
+        def blame(self, solver, question):
+            return change(core.blame(solver, question))
+
+    layer = SMTLayer(xor(), backward=Changed())
     outputs = layer(torch.ones(3, 2, requires_grad=True))
     with pytest.raises(error, match=message):
         outputs.sum().backward()
 
 
-def test_progress_reaches_a_rule_of_ones_own_at_any_depth():
+def test_progress_reaches_a_users_rule_at_any_depth():
     own = Recorder()
     for rule in (own, mix(own), schedule((1.0, mix(own, own)))):
         layer = SMTLayer(xor(), backward=rule)
         layer.progress = 0.25
         input_gradient(layer, torch.ones(2, 2), torch.ones(2, 1))
-    assert [q.progress.item() for q in own.asked] == [0.25] * 3
-    assert own.asked[0].progress.dtype == torch.float64
+    assert [q.progress.item() for q in own.questions] == [0.25] * 3
+    assert own.questions[0].progress.dtype == torch.float64
 
 
-def test_a_mix_can_be_asked_like_any_other_rule():
+def test_a_users_rule_can_use_composite_rules():
     own = Recorder()
-    outer = Recorder()
 
-    def twice(solver, question):
-        outer.asked.append(question)
-        mix(own, own)(solver, question)
-        return schedule((0.5, own), (1, core))(solver, question)
+    class Twice(BlameRule):
+        def blame(self, solver, question):
+            mix(own, own).blame(solver, question)
+            return schedule((0.5, own), (1, core)).blame(solver, question)
 
-    input_gradient(SMTLayer(xor(), backward=twice), torch.ones(1, 2), torch.ones(1, 1))
-    assert len(own.asked) == 2 * len(outer.asked) == 2
+    input_gradient(SMTLayer(xor(), backward=Twice()), torch.ones(1, 2), torch.ones(1, 1))
+    assert len(own.questions) == 2
 
 
 def test_an_annealed_temperature_is_the_temperature_of_the_moment():

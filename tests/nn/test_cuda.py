@@ -2,7 +2,7 @@
 
 import copy
 import pickle
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 import torch
@@ -10,7 +10,18 @@ import torch.nn.functional as F
 
 from helpers import Changed
 from smtlayer import Z3, Sat, SMTLayer, Table
-from smtlayer.nn import anneal, core, graph, marginal, maxsmt, mix, sample, schedule
+from smtlayer.nn import (
+    BlameRule,
+    ForwardRule,
+    anneal,
+    core,
+    graph,
+    marginal,
+    maxsmt,
+    mix,
+    sample,
+    schedule,
+)
 from smtlayer.testing import LAWS, LISTED_LAWS, THEORIES, Case, random_theory
 from smtlayer.testing.theories import addition
 
@@ -80,6 +91,74 @@ def test_graphs_of_composed_rules_give_what_the_cpu_gives(rule, graphs, dtype, m
     counts, expected = there.stats.as_dict(), here.stats.as_dict()
     for name in ("rows", "sat", "unsat", "correct", "blamed", "without_gradient", "contradicted"):
         assert counts[name] == expected[name]
+
+
+@dataclass  # with equality and so without a hash
+class ByColumn(BlameRule):
+    """A user's rule: cores that do not depend on confidence."""
+
+    capturable: bool
+    calls: int = 0
+
+    def blame(self, solver, question):
+        self.calls += 1
+        return core.blame(solver, replace(question, weights=torch.ones_like(question.weights)))
+
+
+class Own(ForwardRule):
+    """A user's rule that a graph may hold."""
+
+    capturable = True
+
+    def __init__(self):
+        self.calls = 0
+
+    def answer(self, solver, signs, weights):
+        self.calls += 1
+        return solver.solve(signs)
+
+
+@pytest.mark.parametrize("composed", [False, True])
+@pytest.mark.parametrize("capturable", [False, True])
+def test_a_users_rule_is_replayed_as_a_graph_if_it_says_so(capturable, composed):
+    theory, forward, rule = addition(3), Own(), ByColumn(capturable)
+    here = SMTLayer(theory, backward=ByColumn(capturable))
+    there = SMTLayer(theory, forward=forward, backward=mix(rule, rule) if composed else rule)
+    for _ in range(9):
+        logits, slope = torch.randn(32, 6), torch.randn(32, 4)
+        wanted = outputs_and_gradient(here, logits, None, slope)
+        found = outputs_and_gradient(there, logits.cuda(), None, slope.cuda())
+        torch.testing.assert_close([tensor.cpu() for tensor in found], list(wanted))
+    (captured,) = there._graphs._captured.values()
+    assert len(captured._backward_graphs) == int(capturable)
+    # three batches without a graph, then a warm-up and the capture: replays run no Python code
+    assert forward.calls == 3 + 2
+    assert rule.calls == (3 + 2 if capturable else 9)
+    counts, expected = there.stats.as_dict(), here.stats.as_dict()
+    for name in ("rows", "sat", "unsat", "correct", "blamed", "without_gradient", "contradicted"):
+        assert counts[name] == expected[name]
+
+
+def test_a_users_rule_that_cannot_be_captured_after_all_is_reported_and_still_right():
+    class Host(BlameRule):
+        capturable = True
+
+        def blame(self, solver, question):
+            assert question.wrong.sum().item() >= 0  # reads a value on the host
+            return core.blame(solver, question)
+
+    theory = addition(3)
+    here, there = SMTLayer(theory), SMTLayer(theory, backward=Host())
+    for step in range(6):
+        logits, slope = torch.randn(32, 6), torch.randn(32, 4)
+        wanted = outputs_and_gradient(here, logits, None, slope)
+        if step == 3:
+            with pytest.warns(UserWarning, match="goes on without CUDA graphs"):
+                found = outputs_and_gradient(there, logits.cuda(), None, slope.cuda())
+        else:
+            found = outputs_and_gradient(there, logits.cuda(), None, slope.cuda())
+        torch.testing.assert_close([tensor.cpu() for tensor in found], list(wanted))
+    assert there._graphs._captured == {}
 
 
 @pytest.mark.parametrize("temperature", [0.5, 2.0])

@@ -18,7 +18,7 @@ from helpers import (
     random_logits,
 )
 from smtlayer import SMTLayer, Status, Table, Theory
-from smtlayer.nn import Blame
+from smtlayer.nn import Blame, BlameRule
 from smtlayer.testing import THEORIES, random_theory
 from smtlayer.testing.theories import addition, free_outputs, xor
 
@@ -228,12 +228,13 @@ def test_the_layer_has_nothing_to_learn():
     layer.load_state_dict({})
 
 
-def test_any_function_may_be_the_blame_rule():
-    def push_all(solver, question):
-        none = torch.zeros_like(question.wrong)
-        targets = torch.ones_like(question.logits)
-        return Blame(targets, torch.ones_like(question.signs, dtype=torch.bool), none, none)
+def test_a_user_may_write_the_blame_rule():
+    class PushAll(BlameRule):
+        def blame(self, solver, question):
+            none = torch.zeros_like(question.wrong)
+            targets = torch.ones_like(question.logits)
+            return Blame(targets, torch.ones_like(question.signs, dtype=torch.bool), none, none)
 
-    layer = SMTLayer(majority_of_three(), backward=push_all)
+    layer = SMTLayer(majority_of_three(), backward=PushAll())
     gradient = input_gradient(layer, torch.zeros(2, 3), torch.ones(2, 1))
     torch.testing.assert_close(gradient, torch.full((2, 3), -1 / 6))

@@ -22,7 +22,7 @@ from smtlayer import (
     Table,
     Theory,
 )
-from smtlayer.nn.rules import confidence
+from smtlayer.nn.weights import confidence
 from smtlayer.solvers import Rowwise
 from smtlayer.testing.theories import addition, xor
 from smtlayer.theory import to_signs

@@ -210,7 +210,7 @@ def _parsed(rules: str | Sequence[str | BlameRule]) -> list[BlameRule]:
         raise TypeError(f"run_lab expects a list of rules, as ['core']. Got {rules!r}.")
     given = [rules] if isinstance(rules, str) else list(rules)
     for rule in given:
-        if not callable(rule) and not isinstance(rule, str):
+        if not isinstance(rule, BlameRule | str):
             raise TypeError(f"run_lab expects rules such as core, or their text. Got {rule!r}.")
     return [parse_rule(rule) if isinstance(rule, str) else rule for rule in given]
 

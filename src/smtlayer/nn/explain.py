@@ -35,7 +35,7 @@ from smtlayer.nn.explanation import (
     RunnerUpStatus,
     SymbolRead,
 )
-from smtlayer.nn.rules import ForwardRule, Weights, confidence
+from smtlayer.nn.rules.base import ForwardRule
 from smtlayer.nn.runner_up import RunnersUp
 from smtlayer.nn.symbol_columns import (
     blamed_of,
@@ -44,6 +44,7 @@ from smtlayer.nn.symbol_columns import (
     values_of,
     wanted_of,
 )
+from smtlayer.nn.weights import Weights, confidence
 from smtlayer.solvers import Solver, Status
 from smtlayer.solvers.search.constraint_core import Conflicts
 from smtlayer.solvers.validation import check_limit
@@ -123,7 +124,7 @@ class Explainer:
         if not len(signs):
             return Explanations(())
         weights = confidence(logits, signs, options.weights)
-        found = options.inference(self._solver, signs, lambda: weights)
+        found = options.inference.answer(self._solver, signs, lambda: weights)
         amiss = (found.status != Status.SAT) | ((found.inputs != signs) & (signs != 0)).any(-1)
         own = self._cores(signs, weights, torch.zeros_like(wanted), amiss)
         against = self._cores(signs, weights, wanted, wanted.any(-1))

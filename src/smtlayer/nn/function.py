@@ -1,4 +1,4 @@
-"""This file holds the only autograd Function; it moves tensors and decides nothing."""
+"""The autograd Function of the layer, which moves tensors between the passes."""
 
 from typing import Any, NoReturn
 
@@ -28,8 +28,8 @@ class SolveFunction(torch.autograd.Function):
                 refuse_bad(logits, known, plan.solver.theory)
             ctx.save_for_backward(logits, known, outputs, None)
             return outputs
-        device, place = logits.device, plan.place(logits.device)
-        logits, known = logits.to(place), None if known is None else known.to(place)
+        device, work = logits.device, plan.device_for(logits.device)
+        logits, known = logits.to(work), None if known is None else known.to(work)
         refuse_bad(logits, known, plan.solver.theory)
         signs = to_signs(logits, known)
         solution = forward_pass(plan, logits, signs)
@@ -41,26 +41,26 @@ class SolveFunction(torch.autograd.Function):
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None, None]:
         """Wanted outputs, then the blame rule, then the surrogate gradient."""
         refuse_transformed(grad)
-        plan = ctx.plan.chosen()
+        plan = ctx.plan.resolved()
         if ctx.captured is not None:
             logits, known, outputs, _ = ctx.saved_tensors
             return ctx.captured.backward(plan, logits, known, outputs, grad), None, None, None
         logits, signs, outputs, unknown = ctx.saved_tensors
-        place = signs.device
-        progress = progress_on(place, plan.progress)
-        pull = backward_pass(plan, logits, signs, outputs, unknown, grad.to(place), progress)
+        work = signs.device
+        progress = progress_on(work, plan.progress)
+        pull = backward_pass(plan, logits, signs, outputs, unknown, grad.to(work), progress)
         return pull.to(grad.device), None, None, None
 
     @staticmethod
     def jvp(ctx: Any, *tangents: Any) -> NoReturn:
-        """There is none."""
+        """Raises: there is no forward-mode derivative."""
         refuse_forward_mode()
 
 
 def refuse_bad(logits: Tensor, known: Tensor | None, theory: Theory) -> None:
-    """Raises if a logit that counts is NaN or infinite."""
+    """Raises if a known logit is NaN or infinite."""
     if logits.sum().isfinite():
-        return  # so are they all; the rest takes longer
+        return  # then every logit is; checking each takes longer
     bad = is_bad(logits, known)
     if bad.any():
         row, column = bad.nonzero()[0].tolist()

@@ -1,4 +1,4 @@
-r"""This file holds the gradient: closed form, pure, no solver and no autograd.
+r"""The gradient of the layer in closed form.
 
 The layer's outputs are piecewise constant in its logits $z$, so their derivative says nothing. What
 takes its place starts from the gradient $g$ of the loss in the outputs $y$: the loss would rather

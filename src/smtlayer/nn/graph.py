@@ -1,9 +1,9 @@
-"""This file replays the passes of a layer as CUDA graphs.
+"""CUDA graphs of the passes of a layer.
 
-A pass over a table is some sixty tiny kernels. Launching each costs a GPU's host more than the
-whole step of a small network; a captured graph launches all of them at once. Only what never looks
-at a value on the host can be captured: a solver that is `capturable`, with the rules below. A blame
-rule made of several comes down to one of them for each batch; each has a graph of its own.
+A pass over a table is about sixty tiny kernels. Launching each costs more host time than the whole
+step of a small network; a captured graph launches all of them at once. Only code that never reads
+a value on the host can be captured: a solver and rules that are `capturable`. A composite blame
+rule is resolved to a single rule for each batch, so each single rule has its graph.
 """
 
 import warnings
@@ -14,12 +14,8 @@ from typing import final
 import torch
 from torch import Tensor
 
-from smtlayer.nn.compose import leaves
 from smtlayer.nn.passes import Plan, backward_pass, forward_pass, is_bad, progress_on
-from smtlayer.nn.posterior import MarginalRule, SampleRule
-from smtlayer.nn.rules import BlameRule, CoreRule, satisfy
-from smtlayer.solvers import Solver
-from smtlayer.solvers.base import WeighsModels
+from smtlayer.nn.rules.base import BlameRule
 from smtlayer.theory import to_signs
 
 _EAGER_CALLS = 3  # shapes that come up less often, such as a last batch, are not worth a graph
@@ -30,9 +26,9 @@ _Key = tuple[torch.Size, torch.dtype, torch.device, bool]
 
 @final
 class CapturedPasses:
-    """Both passes for one shape of batch, with memory of their own."""
+    """Both passes for one shape of batch, and the memory that the graphs use."""
 
-    @torch.inference_mode(False)  # its memory must outlive the mode of the call that makes it
+    @torch.inference_mode(False)  # its memory must outlive the mode of this call
     @torch.no_grad()
     def __init__(self, plan: Plan, logits: Tensor, known: Tensor | None) -> None:
         self._stats = plan.stats
@@ -43,8 +39,7 @@ class CapturedPasses:
         self._outputs_in = logits.new_ones(shape)
         self._grad = logits.new_ones(shape)
         self._progress = progress_on(logits.device, plan.progress)
-        rules = dict.fromkeys(leaves(plan.backward))
-        plans = [replace(plan, backward=r) for r in rules if _is_capturable(r, plan.solver)]
+        plans = [replace(plan, backward=rule) for rule in capturable_rules(plan)]
         side = torch.cuda.Stream(logits.device)  # type: ignore[no-untyped-call]
         side.wait_stream(torch.cuda.current_stream(logits.device))
         with torch.cuda.stream(side), plan.stats.paused():  # lazy set-up must not be captured
@@ -55,10 +50,12 @@ class CapturedPasses:
         self._forward_graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(self._forward_graph, capture_error_mode="thread_local"):
             self._outputs, self._bad = self._forward(plan)
-        self._backward_graphs = {each.backward: self._capture(each) for each in plans}
+        # by identity, as a user's rule may not be hashable; the plans keep the rules alive
+        self._plans = plans
+        self._backward_graphs = {id(each.backward): self._capture(each) for each in plans}
 
     def forward(self, logits: Tensor, known: Tensor | None) -> tuple[Tensor, bool]:
-        """Outputs, and whether a logit is NaN or infinite."""
+        """Returns the outputs, and whether a logit is NaN or infinite."""
         with self._stats.clock():
             self._fill(logits, known)
             self._forward_graph.replay()
@@ -68,14 +65,14 @@ class CapturedPasses:
     def backward(
         self, plan: Plan, logits: Tensor, known: Tensor | None, outputs: Tensor, grad: Tensor
     ) -> Tensor:
-        """The gradient of the logits, by the plan's blame rule: captured, or else step by step."""
+        """Returns the gradient of the logits, by a graph if the plan's blame rule has one."""
         self._fill(logits, known)
         self._outputs_in.copy_(outputs)
         self._grad.copy_(grad)
         self._progress.fill_(plan.progress)
-        if plan.backward not in self._backward_graphs:
+        if id(plan.backward) not in self._backward_graphs:
             return self._backward(plan)
-        graph, pull = self._backward_graphs[plan.backward]
+        graph, pull = self._backward_graphs[id(plan.backward)]
         with self._stats.clock():
             graph.replay()
             return pull.clone()
@@ -98,21 +95,27 @@ class CapturedPasses:
     def _backward(self, plan: Plan) -> Tensor:
         signs = to_signs(self._logits, self._known)
         outputs = self._outputs_in.to(torch.int8)
-        unknown = torch.zeros_like(signs[:, 0], dtype=torch.bool)  # who is capturable always knows
+        # none: a capturable solver never gives up
+        unknown = torch.zeros_like(signs[:, 0], dtype=torch.bool)
         return backward_pass(
             plan, self._logits, signs, outputs, unknown, self._grad, self._progress
         )
 
 
-def _is_capturable(rule: BlameRule, solver: Solver) -> bool:
-    if isinstance(rule, SampleRule | MarginalRule):
-        return isinstance(solver, WeighsModels)
-    return isinstance(rule, CoreRule)
+def can_capture(plan: Plan) -> bool:
+    """Whether a graph may hold the forward pass."""
+    return plan.solver.capturable and plan.forward.capturable
+
+
+def capturable_rules(plan: Plan) -> list[BlameRule]:
+    """The single blame rules of a plan whose backward pass a graph may hold."""
+    rules = {id(rule): rule for rule in plan.backward.leaves if rule.capturable}
+    return list(rules.values())
 
 
 @final
 class Graphs:
-    """The captured passes of a layer, by shape; made once a shape has come up a few times."""
+    """The captured passes of a layer by shape, made once a shape has come up a few times."""
 
     def __init__(self) -> None:
         self._calls: Counter[_Key] = Counter()
@@ -120,11 +123,8 @@ class Graphs:
         self._given_up = False
 
     def find(self, plan: Plan, logits: Tensor, known: Tensor | None) -> CapturedPasses | None:
-        """The captured passes for such a batch, or None if it is to go step by step."""
-        if self._given_up:
-            return None
-        possible = plan.solver.capturable and plan.forward is satisfy
-        if not (logits.is_cuda and len(logits) and possible):
+        """Returns the captured passes for such a batch, or None if there are none."""
+        if not logits.is_cuda or not len(logits) or self._given_up or not can_capture(plan):
             return None
         key = (logits.shape, logits.dtype, logits.device, known is not None)
         if key not in self._captured:
@@ -141,7 +141,7 @@ class Graphs:
         except RuntimeError as error:
             self._given_up = True
             warnings.warn(
-                f"SMTLayer goes on without CUDA graphs, more slowly: {error}. "
-                f"Pass cuda_graphs=False to do without from the start.",
+                f"SMTLayer goes on without CUDA graphs, which is slower: {error}. "
+                f"Pass cuda_graphs=False to turn them off.",
                 stacklevel=2,
             )

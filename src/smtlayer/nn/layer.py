@@ -1,4 +1,6 @@
-"""This file holds SMTLayer. The path of the data:
+"""SMTLayer, a module that answers with models of a theory.
+
+The path of the data:
 
 logits (B, n) --to_signs--> signs (B, n) --forward rule--> Solver.solve / maximize --> Solution
                                                                         | outputs (B, m)
@@ -10,23 +12,24 @@ grad (B, m) --wanted_outputs--> wanted (B, m) --blame rule--> Solver.core / maxi
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 import torch
 from torch import Tensor, nn
 
 from smtlayer.errors import UnsatisfiableTheoryError
 from smtlayer.interrupts import interruptible
-from smtlayer.nn.compose import refuse_unanswerable
 from smtlayer.nn.function import SolveFunction, refuse_bad
 from smtlayer.nn.gradient import Scale
 from smtlayer.nn.graph import Graphs
-from smtlayer.nn.parse import parse_rule
 from smtlayer.nn.passes import Plan, forward_pass
-from smtlayer.nn.rules import FORWARD, BlameRule, Weights
+from smtlayer.nn.rules.base import BlameRule, ForwardRule, with_models
+from smtlayer.nn.rules.maxsmt import maxsmt, smt
+from smtlayer.nn.rules.parse import parse_rule
 from smtlayer.nn.stats import Stats
 from smtlayer.nn.untraced import untraced
 from smtlayer.nn.validate import UNTRACEABLE, check_logits, check_plain
+from smtlayer.nn.weights import Weights
 from smtlayer.solvers import Auto, Backend, Solution, Solver, Status
 from smtlayer.solvers.check import conflict_of
 from smtlayer.theory import Theory, to_signs
@@ -35,15 +38,15 @@ if TYPE_CHECKING:  # imported when an explanation is asked for, to keep the impo
     from smtlayer.nn.explain import Explainer
     from smtlayer.nn.explanation import Explanations
 
-_Choice = TypeVar("_Choice")
+_FORWARD: Mapping[str, ForwardRule] = {"smt": smt, "maxsmt": maxsmt}
 
 
 class SMTLayer(nn.Module):
     r"""Answers with a model of a theory whose inputs are the signs of its logits.
 
     For a theory $\varphi(x, y)$ and logits $\ell$, the layer sets $x = \mathrm{sign}(\ell)$, asks
-    the solver for a model of $\varphi(x, y)$, and returns $y$ as signs. It has nothing to learn:
-    its `state_dict` is empty.
+    the solver for a model of $\varphi(x, y)$, and returns $y$ as signs. It has no parameters: its
+    `state_dict` is empty.
 
     The result is piecewise constant, so its derivative is zero almost everywhere. `backward`
     instead finds the inputs that stand between the network and the outputs that the loss wants (an
@@ -51,34 +54,35 @@ class SMTLayer(nn.Module):
 
     Args:
         theory: The constraints, with their inputs and outputs in column order.
-        backend: Who answers. `Auto()` lists the models of small theories, asks a SAT solver about
-            other finite ones, and z3 about the rest.
-        forward: In `train()`: what to do with inputs that contradict the theory. `"smt"` returns
-            zeros, `"maxsmt"` overrules the least confident ones.
+        backend: The kind of solver. `Auto()` uses a list of all models for small theories, a SAT
+            solver for other finite ones, and z3 for the rest.
+        forward: The rule for inputs that contradict the theory, in `train()`: `"smt"` returns
+            zeros, `"maxsmt"` overrules the least confident inputs; or any `ForwardRule`.
         inference: The same in `eval()`.
-        backward: How blame is found: `"core"` by a minimal unsat core, `"maxsmt"` by the cheapest
-            repair, `"sample"` and `"marginal"` by the probabilities of all models with the wanted
-            outputs (`"marginal"` on `Table` alone), or any `BlameRule`. Rules compose, as objects
-            or as text: `mix(core, marginal(temperature=anneal(4, 1)))`. What changes with progress
-            looks at the attribute `progress`, which a training loop sets.
-        weights: How confident an input is: `"logit"` by its log-odds, |logit|; `"softmax"` as in
-            the paper.
+        backward: The rule that finds the blamed inputs: `"core"` by a minimal unsat core,
+            `"maxsmt"` by the cheapest repair, `"sample"` and `"marginal"` by the probabilities of
+            all models with the wanted outputs (`"marginal"` on `Table` only), or any `BlameRule`.
+            Rules compose, as objects or as text: `mix(core, marginal(temperature=anneal(4, 1)))`.
+            Rules that change during training use the attribute `progress`, which a training loop
+            sets.
+        weights: The weight of an input: `"logit"` for its log-odds, |logit|; `"softmax"` as in the
+            paper.
         scale: How strongly a row is pushed: `"gradient"` by its incoming gradient, `"batch"` by
             1/(B n) as in the paper, whatever the loss.
-        cuda_graphs: Whether to replay the layer's kernels on a GPU as graphs, where that is
-            possible (`Table`, forward rule `"smt"`, any blame rule of ours but `"maxsmt"`): many
-            small launches become one.
+        cuda_graphs: Whether to replay the layer's kernels on a GPU as CUDA graphs, where solver
+            and rules are `capturable` (`Table`, `"smt"`, and every blame rule above but
+            `"maxsmt"`): many small launches become one.
         on_unknown: `"zero"` for zero outputs and no gradient where the solver gives up on a row;
             `"raise"` for an error.
 
     Shape:
-        - logits: $(*, n)$, one column a theory input, any float dtype and device; `known`: bool,
+        - logits: $(*, n)$, one column per theory input, any float dtype and device; `known`: bool,
           broadcast to the same shape, False where the solver may choose the input freely.
         - output: $(*, m)$ like the logits, values -1 and +1, or 0 in rows without a model.
 
     Raises:
         UnsatisfiableTheoryError: If the theory has no model at all.
-        ValueError: If the blame rule asks what the backend cannot answer.
+        ValueError: If the blame rule needs all models and the backend does not list them.
         SolverUnknownError: If the solver gives up on a row and `on_unknown="raise"`.
 
     Examples:
@@ -99,8 +103,8 @@ class SMTLayer(nn.Module):
         theory: Theory,
         *,
         backend: Backend = Auto(),  # noqa: B008 (frozen)
-        forward: Literal["smt", "maxsmt"] = "smt",
-        inference: Literal["smt", "maxsmt"] = "maxsmt",
+        forward: Literal["smt", "maxsmt"] | ForwardRule = "smt",
+        inference: Literal["smt", "maxsmt"] | ForwardRule = "maxsmt",
         backward: str | BlameRule = "core",
         weights: Weights = "logit",
         scale: Scale = "gradient",
@@ -114,12 +118,12 @@ class SMTLayer(nn.Module):
             raise TypeError(f"SMTLayer expects a backend such as Auto() or Z3(). Got {backend!r}.")
         self.theory = theory
         self.backend = backend
-        self._forward = _named("forward", forward, FORWARD)
-        self._inference = _named("inference", inference, FORWARD)
-        self._backward = _rule(backward)
-        _named("weights", weights, {"logit": 0, "softmax": 0})
-        _named("scale", scale, {"gradient": 0, "batch": 0})
-        _named("on_unknown", on_unknown, {"zero": 0, "raise": 0})
+        self._forward = _forward_rule("forward", forward)
+        self._inference = _forward_rule("inference", inference)
+        self._backward = _blame_rule(backward)
+        _check_choice("weights", weights, ("logit", "softmax"))
+        _check_choice("scale", scale, ("gradient", "batch"))
+        _check_choice("on_unknown", on_unknown, ("zero", "raise"))
         self._options = {"forward": forward, "inference": inference, "backward": backward,
                          "weights": weights, "scale": scale, "cuda_graphs": cuda_graphs,
                          "on_unknown": on_unknown}  # fmt: skip
@@ -129,13 +133,15 @@ class SMTLayer(nn.Module):
         self._explainer: Explainer | None = None
         self._progress = 0.0
         self._refuse_unsatisfiable()
-        refuse_unanswerable(self._backward, self.solver)
+        for rule in self._backward.leaves:
+            if rule.needs_models:
+                with_models(self.solver, rule)
 
     @property
     def progress(self) -> float:
-        """How far training has come, from 0 to 1, for rules that change on the way.
+        """The share of training that is done, from 0 to 1, for rules that change during training.
 
-        A training loop sets it: `layer.progress = step / total`. It is no part of the `state_dict`.
+        A training loop sets it: `layer.progress = step / total`. The `state_dict` does not hold it.
         """
         return self._progress
 
@@ -152,11 +158,11 @@ class SMTLayer(nn.Module):
 
     @property
     def solver(self) -> Solver:
-        """The compiled theory; made when first needed, and anew in a copy or another process."""
+        """The compiled theory, made when first needed, also in a copy or another process."""
         if self._solver is None:
             try:
                 self._solver = self.backend.compile(self.theory)
-            except AttributeError as error:  # nn.Module would take it for a missing `solver`
+            except AttributeError as error:  # nn.Module would report a missing `solver`
                 raise RuntimeError(f"{self.backend!r} failed to compile: {error}") from error
             if self._solver is None:
                 raise TypeError(f"{self.backend!r}: compile must return a solver. Got None.")
@@ -164,7 +170,7 @@ class SMTLayer(nn.Module):
 
     @untraced  # torch.compile breaks its graph here, quietly
     def forward(self, logits: Tensor, known: Tensor | None = None) -> Tensor:
-        """Outputs that satisfy the theory; see the class."""
+        """Returns outputs that satisfy the theory; see the class."""
         flat, mask = self._checked(logits, known)
         plan = self._plan()
         captured = None if self._graphs is None else self._graphs.find(plan, flat, mask)
@@ -174,7 +180,7 @@ class SMTLayer(nn.Module):
     @untraced
     @torch.no_grad()
     def solve(self, logits: Tensor, known: Tensor | None = None) -> Solution:
-        """The whole answer without gradient: status, inputs as the solver left them, outputs, cost.
+        """Returns the whole answer without gradient: status, inputs after repair, outputs, cost.
 
         By the same rule as `forward` in the present mode, `train()` or `eval()`.
         """
@@ -202,20 +208,20 @@ class SMTLayer(nn.Module):
         runner_up: bool = False,
         timeout_s: float = 10.0,
     ) -> "Explanations":
-        """Tells for each row what was read, whether it fits the theory, and what was overruled.
+        """Explains each row: what was read, whether it fits the theory, and what was overruled.
 
         Answers are by the inference rule, whatever the present mode; nothing is counted in `stats`.
 
         Args:
             logits: As in `forward`; each row of any batch shape gets an explanation.
-            wanted: The outputs that should have come out: signs of shape `(*, m)`, 0 for no
-                opinion (or a bool tensor), or values by symbol name, as in `encode_outputs`. Each
-                row then says whether the reading allows them and, if not, which inputs rule them
+            wanted: The expected outputs: signs of shape `(*, m)`, 0 for no opinion (or a bool
+                tensor), or values by symbol name, as in `encode_outputs`. The explanation of a row
+                then includes whether the reading allows them and, if not, which inputs rule them
                 out by which constraints.
             known: As in `forward`.
             runner_up: Whether to look for the best model with other outputs.
-            timeout_s: Time limit of each question about constraints, and of each runner-up. What
-                was not proved in time says so.
+            timeout_s: Time limit of each search for constraints, and of each runner-up. Results
+                that were not proved in time are marked.
 
         Examples:
             >>> import z3
@@ -258,7 +264,7 @@ class SMTLayer(nn.Module):
         )
 
     def _checked(self, logits: Tensor, known: Tensor | None) -> tuple[Tensor, Tensor | None]:
-        """Logits as (B, n) and the mask likewise, or an error that says what is wrong with them."""
+        """Validates logits and mask and returns both as (B, n)."""
         check_logits(logits, self.theory)
         n = self.theory.n_inputs
         flat = logits.reshape(-1, n)
@@ -285,7 +291,7 @@ class SMTLayer(nn.Module):
         conflict = conflict_of(self.theory)
         given = [part.label for part in conflict if part.index is not None]
         if not conflict:
-            reason = "Theory.check tells more, given more time"
+            reason = "Theory.check says more, given more time"
         elif not given:
             reason = "The values of its one-hot symbols already contradict each other"
         elif len(given) == 1:
@@ -307,18 +313,29 @@ class SMTLayer(nn.Module):
         return self.__dict__ | {"_solver": None, "_explainer": None, "_graphs": graphs}
 
 
-def _rule(backward: str | BlameRule) -> BlameRule:
-    if isinstance(backward, str):
-        return parse_rule(backward)
-    if not callable(backward) or isinstance(backward, type):
+def _forward_rule(option: str, rule: str | ForwardRule) -> ForwardRule:
+    if isinstance(rule, str):
+        _check_choice(option, rule, tuple(_FORWARD))
+        return _FORWARD[rule]
+    if not isinstance(rule, ForwardRule):
         raise TypeError(
-            f"SMTLayer expects backward as a rule such as core, or its text. Got {backward!r}."
+            f"SMTLayer expects {option} as 'smt', 'maxsmt' or a ForwardRule. Got {rule!r}."
         )
-    return backward
+    return rule
 
 
-def _named(option: str, name: str, table: Mapping[str, _Choice]) -> _Choice:
-    if not isinstance(name, str) or name not in table:
-        choices = ", ".join(repr(choice) for choice in table)
-        raise ValueError(f"SMTLayer: {option}={name!r} is not one of {choices}.")
-    return table[name]
+def _blame_rule(rule: str | BlameRule) -> BlameRule:
+    if isinstance(rule, str):
+        return parse_rule(rule)
+    if not isinstance(rule, BlameRule):
+        raise TypeError(
+            f"SMTLayer expects backward as a rule such as core (a BlameRule), or its text. "
+            f"Got {rule!r}."
+        )
+    return rule
+
+
+def _check_choice(option: str, name: object, choices: tuple[str, ...]) -> None:
+    if name not in choices:
+        listed = ", ".join(map(repr, choices))
+        raise ValueError(f"SMTLayer: {option}={name!r} is not one of {listed}.")

@@ -1,4 +1,4 @@
-"""This file holds the two passes of the layer: what happens to a batch going forward and back."""
+"""The forward and the backward pass of the layer over a batch."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,25 +8,16 @@ import torch
 from torch import Tensor
 
 from smtlayer.errors import SolverUnknownError
-from smtlayer.nn.compose import choose_leaf
 from smtlayer.nn.gradient import Scale, row_scale, surrogate_gradient, wanted_outputs
-from smtlayer.nn.posterior import MarginalRule, SampleRule
-from smtlayer.nn.rules import (
-    Blame,
-    BlameRule,
-    CoreRule,
-    ForwardRule,
-    Question,
-    Weights,
-    confidence,
-)
+from smtlayer.nn.rules.base import Blame, BlameRule, ForwardRule, Question
 from smtlayer.nn.stats import Stats
+from smtlayer.nn.weights import Weights, confidence
 from smtlayer.solvers import Solution, Solver, Status
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """All that decides how one call of a layer answers."""
+    """Solver, rules and options of one call of a layer."""
 
     solver: Solver
     forward: ForwardRule
@@ -35,29 +26,37 @@ class Plan:
     scale: Scale
     raise_unknown: bool
     stats: Stats
-    progress: float  # from 0 to 1: how far training has come
+    progress: float  # from 0 to 1: the share of training that is done
 
-    def place(self, device: torch.device) -> torch.device:
-        """Where a batch that is on a device is worked on.
+    def device_for(self, device: torch.device) -> torch.device:
+        """The device where a batch from a device is processed.
 
-        For a solver of the host that is the host: a batch then goes there and back once in a pass,
-        and not each of its parts.
+        For a solver on the host that is the CPU: a batch is then copied once per pass, and not
+        each of its parts.
         """
         return torch.device("cpu") if getattr(self.solver, "on_host", False) else device
 
-    def chosen(self) -> "Plan":
-        """The same with the blame rule that its own comes down to, this time."""
-        leaf = choose_leaf(self.backward, self.progress)
-        return self if leaf is self.backward else replace(self, backward=leaf)
+    def resolved(self) -> "Plan":
+        """This plan with its composite blame rule resolved to a single rule."""
+        rule = self.backward.resolve(self.progress)
+        return self if rule is self.backward else replace(self, backward=rule)
 
 
 def forward_pass(plan: Plan, logits: Tensor, signs: Tensor) -> Solution:
-    """The forward rule's answer, counted."""
-    with _at_work(plan, signs.device):
-        solution = plan.forward(plan.solver, signs, lambda: confidence(logits, signs, plan.weights))
-    masks = {status.name.lower(): solution.status == status for status in Status}
-    plan.stats.add(masks | {"unproved": masks["sat"] & ~solution.proved})
-    _check_known(plan, solution.status == Status.UNKNOWN)
+    """Answers a batch by the forward rule and counts its rows."""
+    with _solving(plan, signs.device):
+        solution = plan.forward.answer(
+            plan.solver, signs, lambda: confidence(logits, signs, plan.weights)
+        )
+    if not isinstance(solution, Solution):
+        raise _wrong_type(plan.forward, Solution, solution)
+    status = solution.status
+    unknown, sat = status == Status.UNKNOWN, status == Status.SAT
+    plan.stats.add({
+        "sat": sat, "unsat": status == Status.UNSAT, "unknown": unknown,
+        "unproved": sat & ~solution.proved,
+    })  # fmt: skip
+    _check_known(plan, unknown)
     return solution
 
 
@@ -70,16 +69,16 @@ def backward_pass(
     grad: Tensor,
     progress: Tensor,
 ) -> Tensor:
-    """Wanted outputs, then the blame rule, then the surrogate gradient, counted.
+    """Computes the gradient of the logits and counts the rows.
 
     Args:
-        plan: Solver and rules.
+        plan: Solver and rules, the blame rule a single one.
         logits: (B, n).
-        signs: (B, n) int8, as they went forward.
-        outputs: (B, m) int8, as they came out.
-        unknown: Rows on which the solver gave up going forward, (B,) bool.
+        signs: (B, n) int8, those of the forward pass.
+        outputs: (B, m) int8, the result of the forward pass.
+        unknown: Rows on which the solver gave up in the forward pass, (B,) bool.
         grad: The gradient of the loss in the outputs, (B, m).
-        progress: How far training has come, () float64.
+        progress: The share of training that is done, () float64.
     """
     real = torch.promote_types(logits.dtype, torch.float32)
     wanted = wanted_outputs(grad)
@@ -88,13 +87,11 @@ def backward_pass(
     idle = no_gradient | unknown
     wrong = (opinion & (wanted != outputs)).any(-1) & ~idle
     correct = ~(wrong | idle)
-    # A core depends on the order of the weights alone, which is that of |logit| in either case, and
-    # the rules that weigh models on logits: neither needs the softmax.
-    plain = isinstance(plan.backward, CoreRule | SampleRule | MarginalRule)
-    weights = confidence(logits, signs, "logit" if plain else plan.weights)
+    # Both kinds of weights have the order of |logit|.
+    weights = confidence(logits, signs, plan.weights if plan.backward.needs_weights else "logit")
     question = Question(logits.to(real), signs, weights, wanted, correct, wrong, progress)
-    with _at_work(plan, signs.device):
-        blame = plan.backward(plan.solver, question)
+    with _solving(plan, signs.device):
+        blame = plan.backward.blame(plan.solver, question)
     _check_blame(plan.backward, blame, signs)
     plan.stats.add({
         "correct": correct, "blamed": wrong, "without_gradient": no_gradient,
@@ -107,19 +104,19 @@ def backward_pass(
 
 
 def progress_on(device: torch.device, progress: float) -> Tensor:
-    """How far training has come, where the rules can use it; a GPU need not wait for it."""
+    """The share of training that is done as a tensor, without synchronising a GPU."""
     return torch.full((), progress, dtype=torch.float64, device=device)
 
 
 def is_bad(logits: Tensor, known: Tensor | None) -> Tensor:
-    """Which of the logits that count are NaN or infinite: (B, n) bool."""
+    """Which of the known logits are NaN or infinite: (B, n) bool."""
     bad = ~logits.isfinite()
     return bad if known is None else bad & known
 
 
 @contextmanager
-def _at_work(plan: Plan, device: torch.device) -> Iterator[None]:
-    """Times the solver, and keeps autocast out of it: its sums of signs must be exact."""
+def _solving(plan: Plan, device: torch.device) -> Iterator[None]:
+    """Times the solver and turns off autocast, because its sums of signs must be exact."""
     before = plan.solver.cache_hits
     with plan.stats.clock(), torch.autocast(device.type, enabled=False):
         yield
@@ -127,26 +124,31 @@ def _at_work(plan: Plan, device: torch.device) -> Iterator[None]:
 
 
 def _check_blame(rule: BlameRule, blame: object, signs: Tensor) -> None:
-    """Raises unless a rule, which may be a user's own, says what a rule has to say."""
+    """Raises unless a rule, which may be a user's, returned a complete `Blame`."""
     if not isinstance(blame, Blame):
-        raise TypeError(
-            f"SMTLayer expects the rule {rule!r} to return a Blame. Got {type(blame).__name__}."
-        )
+        raise _wrong_type(rule, Blame, blame)
     rows = signs.shape[:1]
     for name, shape in (
         ("targets", signs.shape), ("pushed", signs.shape), ("contradicted", rows), ("unknown", rows)
     ):  # fmt: skip
         part = getattr(blame, name)
         if not isinstance(part, Tensor) or part.shape != shape:
-            came = tuple(part.shape) if isinstance(part, Tensor) else type(part).__name__
+            found = tuple(part.shape) if isinstance(part, Tensor) else type(part).__name__
             raise ValueError(
                 f"SMTLayer expects {name} of shape {tuple(shape)} from the rule {rule!r}. "
-                f"Got {came}."
+                f"Got {found}."
             )
 
 
+def _wrong_type(rule: ForwardRule | BlameRule, expected: type, found: object) -> TypeError:
+    return TypeError(
+        f"SMTLayer expects the rule {rule!r} to return a {expected.__name__}. "
+        f"Got {type(found).__name__}."
+    )
+
+
 def _check_known(plan: Plan, unknown: Tensor) -> None:
-    """Raises if the solver gave up on a row and the user wants to hear of it."""
+    """Raises if the solver gave up on a row and the layer has `on_unknown="raise"`."""
     if not plan.raise_unknown or plan.solver.capturable or not unknown.any():
         return
     limit, trouble = plan.solver.limit_ms, getattr(plan.solver, "trouble", "")

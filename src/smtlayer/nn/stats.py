@@ -1,4 +1,4 @@
-"""This file counts what happened in a layer, without making a GPU wait."""
+"""Counts of the rows that a layer processed, kept without synchronising a GPU."""
 
 import time
 from collections.abc import Iterator, Mapping
@@ -29,8 +29,8 @@ class Stats:
     | `undecided` | on which the solver gave up in the backward pass |
     | `cache_hits` | answered from a cache in either pass, for backends that have one |
 
-    `solver_seconds` is the time spent in the solver, as this process sees it: on a GPU, the time to
-    launch the work.
+    `solver_seconds` is the time that this process spends in the solver: on a GPU, the time to
+    launch the kernels.
     """
 
     def __init__(self) -> None:
@@ -40,30 +40,30 @@ class Stats:
         self._paused = False
 
     def reset(self) -> None:
-        """Starts all counts at zero."""
+        """Sets all counts to zero."""
         for total in self._totals.values():
-            total.zero_()  # in place: a captured graph goes on counting here
+            total.zero_()  # in place: a captured graph adds to this tensor
         self._seconds = 0.0
         self._hits = 0
 
     def add(self, masks: Mapping[str, Tensor]) -> None:
-        """Counts the true entries of each mask; they stay on their device until somebody looks."""
+        """Counts the true entries of each mask, on their device until the counts are read."""
         counts = torch.stack(list(masks.values())).sum(-1)
         key = (tuple(masks), counts.device)
         if key not in self._totals:
-            with torch.inference_mode(False):  # or it could not be added to in training
+            with torch.inference_mode(False):  # else training could not add to it
                 self._totals[key] = torch.zeros(len(masks), dtype=torch.int64, device=counts.device)
         if not self._paused:
             self._totals[key].add_(counts)
 
     def add_hits(self, rows: int) -> None:
-        """Counts rows that a solver answered from memory, which is never on a GPU."""
+        """Counts rows that a solver answered from its cache, which is on the host."""
         if not self._paused:
             self._hits += rows
 
     @contextmanager
     def paused(self) -> Iterator[None]:
-        """Counts nothing for the length of a block."""
+        """Counts nothing inside the block."""
         self._paused = True
         try:
             yield
@@ -72,7 +72,7 @@ class Stats:
 
     @contextmanager
     def clock(self) -> Iterator[None]:
-        """Adds the time of a block to `solver_seconds`."""
+        """Adds the time of the block to `solver_seconds`."""
         start = time.perf_counter()
         try:
             yield
@@ -91,7 +91,7 @@ class Stats:
 
     @property
     def rows(self) -> int:
-        """Rows that went forward."""
+        """Rows of all forward passes."""
         return self._count("sat") + self._count("unsat") + self._count("unknown")
 
     def _count(self, name: str) -> int:
@@ -107,7 +107,7 @@ class Stats:
         return counts | {"solver_seconds": self._seconds}
 
     def __getstate__(self) -> dict[str, object]:
-        """Plain numbers, so that they load on any device and in any process."""
+        """The counts as plain numbers, which load on any device and in any process."""
         names = {names for names, _ in self._totals}
         counts = {group: [self._count(name) for name in group] for group in names}
         return {"counts": counts, "seconds": self._seconds, "hits": self._hits}

@@ -1,8 +1,8 @@
 """Keeps torch.compile out of functions that it cannot trace, without importing its compiler.
 
 `torch.compiler.disable` imports torch._dynamo where it decorates, which takes as long as torch
-itself and needs a writable temporary folder. Nobody can trace before that module is imported, so
-until then functions run as they are.
+itself and needs a writable temporary folder. Tracing needs that module, so until it is imported
+functions run as they are.
 """
 
 import functools
@@ -19,7 +19,7 @@ _Result = TypeVar("_Result")
 
 
 def untraced(function: Callable[_Arguments, _Result]) -> Callable[_Arguments, _Result]:
-    """The function, at which torch.compile breaks its graph; everything in it runs eagerly."""
+    """Makes torch.compile break its graph at the function, which runs eagerly."""
 
     eager: Any = None
 

@@ -1,4 +1,4 @@
-"""Validates the tensors given to a layer; each error says what to call instead."""
+"""Validation of the tensors given to a layer, with errors that say what to call instead."""
 
 from typing import NoReturn
 
@@ -17,7 +17,7 @@ _WIDE = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
 def check_logits(logits: Tensor, theory: Theory) -> None:
     """Raises unless logits are an ordinary float tensor with one column per theory input."""
     if not isinstance(logits, Tensor) or not logits.is_floating_point():
-        raise TypeError(f"SMTLayer expects logits as a floating-point tensor. {_other(logits)}")
+        raise TypeError(f"SMTLayer expects logits as a floating-point tensor. {_remedy(logits)}")
     if logits.dtype not in _WIDE:
         raise TypeError(
             f"SMTLayer expects logits of at least 16 bits. Got {logits.dtype}. "
@@ -34,7 +34,7 @@ def check_logits(logits: Tensor, theory: Theory) -> None:
 
 
 def check_plain(values: Tensor, name: str) -> None:
-    """Raises unless a tensor is dense and has values that a solver can look at."""
+    """Raises unless a tensor is dense and has values."""
     refuse_transformed(values)
     if values.is_nested:
         raise TypeError(
@@ -78,12 +78,12 @@ def refuse_forward_mode() -> NoReturn:
     """Raises for forward-mode differentiation."""
     raise RuntimeError(
         "SMTLayer has no forward-mode derivative: its outputs are piecewise constant, and only a "
-        "loss says in which direction to push. Use loss.backward() or torch.autograd.grad."
+        "loss determines in which direction to push. Use loss.backward() or torch.autograd.grad."
     )
 
 
-def _other(logits: object) -> str:
-    """What came instead of a float tensor, and how to make one of it."""
+def _remedy(logits: object) -> str:
+    """Describes an argument that is not a float tensor, and how to convert it."""
     if not isinstance(logits, Tensor):
         kind = type(logits).__name__
         if kind == "Proxy":

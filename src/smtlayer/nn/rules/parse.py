@@ -1,4 +1,4 @@
-"""This file reads blame rules from text: the same words as in code, and no others."""
+"""Reads blame rules from text, in the syntax of the code that makes them."""
 
 import ast
 import inspect
@@ -6,24 +6,27 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from smtlayer.errors import did_you_mean
-from smtlayer.nn.compose import Mix, Schedule, mix, schedule
-from smtlayer.nn.posterior import MarginalRule, SampleRule, marginal, sample
-from smtlayer.nn.progress import anneal
-from smtlayer.nn.rules import BlameRule, CoreRule, MaxsmtRule, core, maxsmt
+from smtlayer.nn.rules.anneal import anneal
+from smtlayer.nn.rules.base import BlameRule
+from smtlayer.nn.rules.core import core
+from smtlayer.nn.rules.maxsmt import maxsmt
+from smtlayer.nn.rules.mix import mix
+from smtlayer.nn.rules.posterior import marginal, sample
+from smtlayer.nn.rules.schedule import schedule
 
-_RULES = {"core": core, "maxsmt": maxsmt, "sample": sample, "marginal": marginal}
+RULES: Mapping[str, BlameRule] = {repr(rule): rule for rule in (core, maxsmt, sample, marginal)}
 _FUNCTIONS: Mapping[str, Callable[..., Any]] = {
-    "core": CoreRule, "maxsmt": MaxsmtRule, "sample": SampleRule, "marginal": MarginalRule,
+    **{name: type(rule) for name, rule in RULES.items()},
     "mix": mix, "schedule": schedule, "anneal": anneal,
 }  # fmt: skip
 _EXPECTED = "core, maxsmt, sample, marginal, mix(...) or schedule(...)"
 
 
 def parse_rule(text: str) -> BlameRule:
-    """The blame rule that a text describes, in the words of code; reads back what a rule prints.
+    """Returns the blame rule that a text describes, such as the one that a rule prints.
 
     Raises:
-        ValueError: If it is no such text. Says what was expected.
+        ValueError: If the text does not describe a rule.
 
     Examples:
         >>> rule = parse_rule("mix((core, 0.25), marginal(temperature=anneal(4, 1, until=0.7)))")
@@ -42,9 +45,9 @@ def parse_rule(text: str) -> BlameRule:
         rule = _value(tree.body)
     except (ValueError, TypeError, RecursionError) as error:
         raise ValueError(f"Rule {text!r}: {error}") from error
-    if isinstance(rule, CoreRule | MaxsmtRule | SampleRule | MarginalRule | Mix | Schedule):
+    if isinstance(rule, BlameRule):
         return rule
-    raise ValueError(f"Rule {text!r} is no rule. Expected {_EXPECTED}.")
+    raise ValueError(f"Rule {text!r} is not a rule. Expected {_EXPECTED}.")
 
 
 def _value(node: ast.expr) -> Any:
@@ -55,8 +58,8 @@ def _value(node: ast.expr) -> Any:
             return -number
         case ast.Tuple(elts=parts):
             return tuple(_value(part) for part in parts)
-        case ast.Name(id=name) if name in _RULES:
-            return _RULES[name]
+        case ast.Name(id=name) if name in RULES:
+            return RULES[name]
         case ast.Name(id=name) if name in _FUNCTIONS:
             raise ValueError(f"{name} needs its arguments, as in {name}(...).")
         case ast.Name(id=name):

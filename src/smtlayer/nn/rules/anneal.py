@@ -1,4 +1,4 @@
-"""This file holds numbers that depend on how far training has come."""
+"""Numbers that change with the progress of training."""
 
 from dataclasses import dataclass
 from typing import Literal, TypeVar, final
@@ -14,7 +14,7 @@ _Progress = TypeVar("_Progress", float, Tensor)
 @final
 @dataclass(frozen=True, slots=True, repr=False)
 class Anneal:
-    """A number that goes from one value to another as training goes on; see `anneal`."""
+    """A number that moves from one value to another during training; see `anneal`."""
 
     start: float
     end: float
@@ -40,12 +40,12 @@ class Anneal:
             )
 
     def at(self, progress: _Progress) -> _Progress:
-        """Its value when training has come this far, from 0 to 1."""
+        """Returns its value at a progress from 0 to 1."""
         done = progress / self.until
         done = min(done, 1.0) if isinstance(done, float) else done.clamp(max=1.0)
         if self.shape == "linear":
             return self.start + (self.end - self.start) * done
-        fallen: _Progress = self.start ** (1 - done)  # the ratio of the two may be no float
+        fallen: _Progress = self.start ** (1 - done)  # their ratio may exceed the range of floats
         risen: _Progress = self.end**done
         return fallen * risen
 
@@ -59,14 +59,12 @@ Number = float | Anneal
 
 
 def anneal(start: float, end: float, until: float = 1.0, shape: Shape = "linear") -> Anneal:
-    """A number that goes from `start` to `end` while training goes from 0 to `until`, then stays.
-
-    How far training has come is what `SMTLayer.progress` says.
+    """A number that moves from `start` to `end` as `SMTLayer.progress` goes from 0 to `until`.
 
     Args:
-        start: Its value at first.
-        end: Its value at last.
-        until: The share of training after which it has arrived.
+        start: The value at the beginning of training.
+        end: The value from `until` on.
+        until: The share of training after which the value is `end`.
         shape: `"linear"` by equal steps, `"geometric"` by equal factors.
 
     Examples:
@@ -80,7 +78,7 @@ def anneal(start: float, end: float, until: float = 1.0, shape: Shape = "linear"
 
 
 def checked_number(who: str, name: str, value: Number, *, zero: bool = False) -> Number:
-    """The number, if it is above 0 throughout, or at least 0 where `zero` allows it."""
+    """Returns the number if it is always above 0, or at least 0 where `zero` allows it."""
     bound = "at least 0" if zero else "above 0"
     expected = f"{who} expects {name} {bound},"
     if not isinstance(value, Anneal):
@@ -92,7 +90,7 @@ def checked_number(who: str, name: str, value: Number, *, zero: bool = False) ->
 
 
 def value_at(number: Number, progress: _Progress) -> float | _Progress:
-    """The number's value when training has come this far."""
+    """The value of a number at a progress."""
     return number.at(progress) if isinstance(number, Anneal) else number
 
 
@@ -103,7 +101,7 @@ def short(number: Number) -> str:
     return str(int(number))
 
 
-def _finite(expected: str, value: object, besides: str = "") -> float:
+def _finite(expected: str, value: object, alternative: str = "") -> float:
     if not is_finite(value):
-        raise ValueError(f"{expected} a number{besides}. Got {value!r}.")
+        raise ValueError(f"{expected} a number{alternative}. Got {value!r}.")
     return number(value)

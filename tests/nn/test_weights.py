@@ -9,8 +9,7 @@ import z3
 
 from helpers import input_gradient
 from smtlayer import Z3, Sat, SMTLayer, Table, Theory
-from smtlayer.nn.rules import confidence
-from smtlayer.nn.softmax import exact_softmax
+from smtlayer.nn.weights import confidence, exact_softmax
 from smtlayer.testing import random_theory
 
 DIGITS = Context(prec=60, Emin=-(10**17), Emax=10**17)

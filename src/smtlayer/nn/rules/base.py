@@ -1,0 +1,158 @@
+"""Interfaces of the rules: how outputs are found, and which inputs are blamed for wrong ones."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from smtlayer.errors import UnsupportedRuleError
+from smtlayer.solvers import Solution, Solver, Status
+from smtlayer.solvers.base import WeighsModels
+
+
+class ForwardRule(ABC):
+    """Finds the outputs of a batch. To write one, derive from this class and define `answer`."""
+
+    __slots__ = ()
+
+    @property
+    def capturable(self) -> bool:
+        """Whether a CUDA graph may hold `answer`; see `BlameRule.capturable`."""
+        return False
+
+    @abstractmethod
+    def answer(self, solver: Solver, signs: Tensor, weights: Callable[[], Tensor]) -> Solution:
+        """Returns a solution for each row.
+
+        Args:
+            solver: The compiled theory.
+            signs: (B, n) int8, 0 where an input is not known.
+            weights: Computes the weight of each input, (B, n) float64; call it only if needed.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """The batch that a blame rule gets, on the device where the solver works."""
+
+    logits: Tensor  # (B, n) float
+    signs: Tensor  # (B, n) int8, 0 where an input is not known
+    weights: Tensor  # (B, n) float64
+    wanted: Tensor  # (B, m) int8, 0 where the loss has no opinion
+    correct: Tensor  # (B,) bool: the outputs are as wanted
+    wrong: Tensor  # (B,) bool: they are not
+    progress: Tensor  # () float64 from 0 to 1: the share of training that is done
+
+
+@dataclass(frozen=True, slots=True)
+class Blame:
+    """The inputs that a blame rule pushes, and the values it pushes them towards."""
+
+    targets: Tensor  # (B, n) float, the probability of being true to push towards
+    pushed: Tensor  # (B, n) bool
+    contradicted: Tensor  # (B,) bool: no input at all allows the wanted outputs
+    unknown: Tensor  # (B,) bool: the solver gave up
+
+
+class BlameRule(ABC):
+    """Finds the inputs to push, given the outputs that the loss wants.
+
+    To write a rule, derive from this class and define `blame`; override the properties, as class
+    attributes or otherwise, where their defaults do not fit. `mix` and `schedule` take such a rule
+    as any other.
+
+    Examples:
+        >>> from dataclasses import replace
+        >>> from smtlayer.nn import core
+        >>> class ByColumn(BlameRule):
+        ...     capturable = True
+        ...
+        ...     def blame(self, solver, question):
+        ...         equal = torch.ones_like(question.weights)
+        ...         return core.blame(solver, replace(question, weights=equal))
+    """
+
+    __slots__ = ()
+
+    @property
+    def capturable(self) -> bool:
+        """Whether a CUDA graph may hold `blame`, on a solver that is `capturable`.
+
+        It must then launch the same kernels whatever the values, so it may not read values on the
+        host (`item`, `nonzero`, `if tensor:`) nor call `Solver.maximize`. Python code in `blame`
+        runs while the graph is captured and not when it is replayed.
+        """
+        return False
+
+    @property
+    def needs_models(self) -> bool:
+        """Whether it needs a solver that can weigh all models; the layer refuses others."""
+        return False
+
+    @property
+    def needs_weights(self) -> bool:
+        """Whether it depends on the values of `Question.weights`, not just on their order.
+
+        If False, the weights are |logit|, also for `weights="softmax"`, which takes longer.
+        """
+        return True
+
+    @property
+    def leaves(self) -> Sequence["BlameRule"]:
+        """The rules it is composed of, at any depth; a single rule has itself."""
+        return (self,)
+
+    def choose(self, progress: float) -> "BlameRule":
+        """Returns the rule to use for one batch at this progress; a single rule returns itself."""
+        return self
+
+    def resolve(self, progress: float) -> "BlameRule":
+        """Returns the single rule to use for one batch at this progress."""
+        rule, chosen = self, self.choose(progress)
+        while chosen is not rule:
+            rule, chosen = chosen, chosen.choose(progress)
+        return rule
+
+    @abstractmethod
+    def blame(self, solver: Solver, question: Question) -> Blame:
+        """Returns the inputs to push in each row."""
+
+
+def wrong_rows(question: Question) -> tuple[Tensor | slice, Tensor, Tensor, Tensor]:
+    """The wrong rows, with their signs, weights and wanted outputs.
+
+    In a CUDA graph, whose shapes are fixed, all rows, with zeros for those that are not wrong.
+    """
+    parts = (question.signs, question.weights, question.wanted)
+    if question.wrong.is_cuda and torch.cuda.is_current_stream_capturing():
+        wrong = question.wrong[:, None]
+        return slice(None), question.signs * wrong, question.weights, question.wanted * wrong
+    rows = question.wrong.nonzero().squeeze(-1)
+    if len(rows) == len(question.wrong):
+        return slice(None), *parts
+    signs, weights, wanted = (part.index_select(0, rows) for part in parts)
+    return rows, signs, weights, wanted
+
+
+def whole_status(status: Tensor, rows: Tensor | slice, question: Question) -> Tensor:
+    """The status of these rows, and SAT for all others."""
+    whole = torch.full_like(question.wrong, Status.SAT, dtype=torch.int8)
+    whole[rows] = status
+    return whole
+
+
+def with_models(solver: Solver, rule: BlameRule) -> WeighsModels:
+    """The solver, for a rule that needs one that weighs all models.
+
+    Raises:
+        UnsupportedRuleError: If the solver does not.
+    """
+    if isinstance(solver, WeighsModels):
+        return solver
+    raise UnsupportedRuleError(
+        f"The rule {rule!r} needs the list of all models, which only Table has; this theory is "
+        f"answered by {solver.name}.",
+        "Use sample, or core; or Table(), if it has few models.",
+    )

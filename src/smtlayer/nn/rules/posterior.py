@@ -1,0 +1,119 @@
+"""The rules `sample` and `marginal`, which weigh every model with the wanted outputs.
+
+Both use P, the distribution over the theory's models that have the wanted outputs, each in
+proportion to the product of its inputs' probabilities, sigmoid(logit / temperature). A temperature
+above 1 trusts the network less and spreads blame over more models; inputs that are not known take
+no part. Unlike `core` and `maxsmt`, these rules push every row on which the loss has an opinion,
+including rows whose outputs are as wanted.
+"""
+
+from dataclasses import dataclass
+from typing import ClassVar, Self, final
+
+import torch
+from torch import Tensor
+
+from smtlayer.nn.rules.anneal import Number, checked_number, short, value_at
+from smtlayer.nn.rules.base import Blame, BlameRule, Question, whole_status, with_models
+from smtlayer.nn.weights import LEAST_WEIGHT
+from smtlayer.solvers import Solver, Status
+from smtlayer.solvers.base import WeighsModels
+
+
+@dataclass(frozen=True, slots=True, repr=False, kw_only=True)
+class PosteriorRule(BlameRule):
+    """A rule that depends on P and its temperature."""
+
+    temperature: Number = 1.0
+
+    name: ClassVar[str]
+    capturable = True
+    needs_weights = False  # P depends on the logits
+
+    def __post_init__(self) -> None:
+        checked = checked_number(self.name, "temperature", self.temperature)
+        object.__setattr__(self, "temperature", checked)
+
+    def __call__(self, *, temperature: Number = 1.0) -> Self:
+        """Returns the rule with this temperature."""
+        return type(self)(temperature=temperature)
+
+    def __repr__(self) -> str:
+        if self.temperature == 1.0:
+            return self.name
+        return f"{self.name}(temperature={short(self.temperature)})"
+
+    def _log_odds(self, question: Question) -> Tensor:
+        """Logits over the temperature, 0 where an input is not known: (B, n) float64."""
+        known = torch.where(question.signs != 0, question.logits.double(), 0)
+        return known / value_at(self.temperature, question.progress)
+
+
+@final
+@dataclass(frozen=True, slots=True, repr=False)
+class SampleRule(PosteriorRule):
+    """Pushes the inputs towards one model drawn from P; see `sample`."""
+
+    name = "sample"
+
+    def blame(self, solver: Solver, question: Question) -> Blame:
+        """Returns the inputs to push in each row."""
+        odds = self._log_odds(question)
+        if not isinstance(solver, WeighsModels):
+            return _perturbed(solver, question, odds)
+        drawn = solver.sample(odds, question.wanted)
+        return _towards(question, drawn.status, drawn.inputs > 0)
+
+
+@final
+@dataclass(frozen=True, slots=True, repr=False)
+class MarginalRule(PosteriorRule):
+    """Pushes the inputs towards the mean of P; see `marginal`."""
+
+    name = "marginal"
+    needs_models = True
+
+    def blame(self, solver: Solver, question: Question) -> Blame:
+        """Returns the inputs to push in each row."""
+        weigher = with_models(solver, self)
+        posterior = weigher.marginal(self._log_odds(question), question.wanted)
+        return _towards(question, posterior.status, posterior.inputs)
+
+
+sample = SampleRule()
+"""Pushes the inputs towards one model drawn from P: `sample(temperature=2)`.
+
+Exact on `Table`. On other backends it is approximated by adding logistic noise to the logits and
+repairing the result (perturb and maximize): always a model with the wanted outputs, and exactly P
+where the theory lets inputs be independent.
+"""
+
+marginal = MarginalRule()
+"""Pushes the inputs towards the mean of P: `marginal(temperature=anneal(4, 1))`.
+
+It needs the list of all models, which only `Table` has; on another backend `SMTLayer` refuses it.
+"""
+
+
+def _perturbed(solver: Solver, question: Question, odds: Tensor) -> Blame:
+    """The most probable model after noise on each input, for solvers without a list of models."""
+    rows = (question.correct | question.wrong).nonzero().squeeze(-1)
+    noisy = (odds + torch.logit(torch.rand_like(odds), eps=1e-15))[rows]
+    known = question.signs[rows] != 0
+    signs = torch.where(known, torch.where(noisy > 0, 1, -1), 0).to(torch.int8)
+    weights = noisy.abs().clamp(min=LEAST_WEIGHT)
+    found = solver.maximize(signs, weights, question.wanted[rows])
+    inputs = torch.zeros_like(question.signs)
+    inputs[rows] = found.inputs
+    return _towards(question, whole_status(found.status, rows, question), inputs > 0)
+
+
+def _towards(question: Question, status: Tensor, true: Tensor) -> Blame:
+    """Pushes all known inputs of rows that have an opinion and a model."""
+    opinion = question.correct | question.wrong
+    return Blame(
+        true.to(question.logits.dtype),
+        (opinion & (status == Status.SAT))[:, None] & (question.signs != 0),
+        opinion & (status == Status.UNSAT),
+        opinion & (status == Status.UNKNOWN),
+    )

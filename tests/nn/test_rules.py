@@ -1,0 +1,142 @@
+"""Rules as objects: those of users in either pass, and what a CUDA graph may hold."""
+
+from dataclasses import dataclass, replace
+
+import pytest
+import torch
+
+from helpers import all_equal, input_gradient, random_logits
+from smtlayer import Z3, Sat, SMTLayer, Solution, Status, Table
+from smtlayer.nn import (
+    BlameRule,
+    ForwardRule,
+    core,
+    marginal,
+    maxsmt,
+    mix,
+    passes,
+    sample,
+    schedule,
+    smt,
+)
+from smtlayer.nn.graph import can_capture, capturable_rules
+from smtlayer.testing.theories import addition, xor
+
+
+@dataclass  # with equality and so without a hash
+class ByColumn(BlameRule):
+    """Blames a core that does not depend on confidence."""
+
+    capturable: bool = True
+
+    def blame(self, solver, question):
+        return core.blame(solver, replace(question, weights=torch.ones_like(question.weights)))
+
+
+class Careful(ForwardRule):
+    """Repairs where a repair is cheap, and has no answer elsewhere."""
+
+    def answer(self, solver, signs, weights):
+        found = solver.maximize(signs, weights())
+        cheap = found.cost < 0.5
+        status = torch.where(cheap, found.status, Status.UNSAT).to(torch.int8)
+        outputs = found.outputs * cheap[:, None]
+        return Solution(status, found.inputs, outputs, found.cost, found.proved)
+
+
+@pytest.mark.parametrize(("name", "rule"), [("smt", smt), ("maxsmt", maxsmt)])
+def test_forward_rules_are_names_or_objects(name, rule):
+    theory, logits, slope = all_equal(3), random_logits(20, 3), random_logits(20, 1, seed=1)
+    named, given = (SMTLayer(theory, forward=f, inference=f) for f in (name, rule))
+    assert torch.equal(named(logits), given(logits))
+    assert torch.equal(input_gradient(named, logits, slope), input_gradient(given, logits, slope))
+    assert torch.equal(named.eval()(logits), given.eval()(logits))
+    assert str(named.explain(logits)) == str(given.explain(logits))
+    assert f"forward={rule}, inference={rule}" in repr(given)
+
+
+def test_a_user_may_write_the_forward_rule():
+    layer = SMTLayer(all_equal(2), forward=Careful(), inference=Careful())
+    logits = torch.tensor([[1.0, 2.0], [1.0, -0.25], [2.0, -1.0]])
+    for mode in (True, False):
+        assert layer.train(mode)(logits).flatten().tolist() == [1, 1, 0]
+        assert layer.solve(logits).status.tolist() == [Status.SAT, Status.SAT, Status.UNSAT]
+    assert [row.status for row in layer.explain(logits)] == ["fits", "repaired", "contradicts"]
+    assert (layer.stats.sat, layer.stats.unsat) == (8, 4)
+
+
+def test_a_users_forward_rule_must_return_a_solution():
+    class Wrong(ForwardRule):
+        def answer(self, solver, signs, weights):
+            return signs
+
+    layer = SMTLayer(xor(), forward=Wrong())
+    with pytest.raises(TypeError, match=r"the rule .*Wrong.* to return a Solution\. Got Tensor\."):
+        layer(torch.ones(1, 2))
+
+
+@pytest.mark.parametrize("option", ["forward", "inference"])
+@pytest.mark.parametrize("wrong", [core, Careful, lambda *parts: None, None, 3])
+def test_what_is_not_a_forward_rule_is_refused(option, wrong):
+    with pytest.raises(TypeError, match=rf"^SMTLayer expects {option} as 'smt', 'maxsmt' or a Fo"):
+        SMTLayer(xor(), **{option: wrong})
+
+
+@pytest.mark.parametrize("wrong", [smt, ByColumn, lambda solver, question: None])
+def test_what_is_not_a_blame_rule_is_refused(wrong):
+    with pytest.raises(TypeError, match=r"^SMTLayer expects backward as a rule such as core \(a"):
+        SMTLayer(xor(), backward=wrong)
+
+
+def test_a_users_rule_that_needs_all_models_is_refused_where_they_are_not_listed():
+    class Needy(ByColumn):
+        needs_models = True
+
+    SMTLayer(xor(), backend=Table(), backward=mix(core, Needy()))
+    with pytest.raises(ValueError, match=r"^The rule .*Needy.* needs the list of all models"):
+        SMTLayer(xor(), backend=Z3(), backward=mix(core, Needy()))
+
+
+@pytest.mark.parametrize(
+    ("rule", "softmax"), [(core, False), (sample, False), (marginal, False), (maxsmt, True),
+                          (ByColumn(), True)],
+)  # fmt: skip
+def test_the_softmax_is_computed_for_rules_that_need_weights(rule, softmax, monkeypatch):
+    asked, real = [], passes.confidence
+
+    def confidence(logits, signs, weights):
+        asked.append(weights)
+        return real(logits, signs, weights)
+
+    monkeypatch.setattr(passes, "confidence", confidence)
+    layer = SMTLayer(xor(), backward=rule, weights="softmax")
+    input_gradient(layer, random_logits(4, 2), torch.ones(4, 1))
+    assert asked == ["softmax" if softmax else "logit"]
+
+
+@pytest.mark.parametrize(
+    ("rule", "captured"),
+    [
+        (core, [core]),
+        (maxsmt, []),
+        (ByColumn(), [ByColumn()]),
+        (ByColumn(capturable=False), []),
+        (mix(core, ByColumn(), maxsmt, core), [core, ByColumn()]),
+        (schedule((0.5, mix(marginal, sample(temperature=2))), (1, ByColumn(capturable=False))),
+         [marginal, sample(temperature=2)]),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_a_graph_may_hold_the_single_blame_rules_that_say_so(rule, captured):
+    assert capturable_rules(SMTLayer(addition(), backward=rule)._plan()) == captured
+
+
+def test_a_graph_may_hold_the_forward_pass_if_solver_and_rule_say_so():
+    class Own(Careful):
+        capturable = True
+
+    rules = {smt: True, maxsmt: False, Careful(): False, Own(): True}
+    for rule, possible in rules.items():
+        for backend, capturable in ((Table(), True), (Sat(), False), (Z3(), False)):
+            plan = SMTLayer(xor(), backend=backend, forward=rule)._plan()
+            assert can_capture(plan) == (possible and capturable)
