@@ -109,7 +109,7 @@ def main() -> None:
     values, logits = names["values"], names["logits"]
     telling = (values.prod(-1) * values.diff().squeeze(-1) != 0) & (logits.abs().amin(-1) > 2)
     plain = int((names["good"] & ~names["repaired"] & telling).nonzero()[0])  # no 0, no twins
-    chosen = [plain, names["mended"]]
+    chosen = [plain, names["corrected"]]
     explained = names["layer"].explain(logits[chosen])
     rows = [(names["images"][i], e) for i, e in zip(chosen, explained, strict=True)]
     for name, colours in (("light", LIGHT), ("dark", DARK)):

@@ -211,7 +211,7 @@ def test_every_command_has_its_help_on_the_page(site):
 def test_a_notebook_is_a_page_with_its_outputs_and_can_be_taken_along(site):
     folder = site / "tutorial"
     text = (folder / "2-addition" / "index.html").read_text(encoding="utf-8")
-    assert "4000 images to train on, 1000 to test on" in text
+    assert "4000 training images, 1000 test images" in text
     assert "for our tests" not in text
     assert (folder / "2-addition-1.png").read_bytes().startswith(b"\x89PNG")
     assert "../2-addition.ipynb" in read(folder / "2-addition" / "index.html").links
