@@ -16,7 +16,7 @@ from helpers import Changed, GivesUp, random_logits, unknown_where
 from smtlayer import Z3, Sat, SMTLayer, Solution, Status, Table, Theory, one_hot
 from smtlayer.nn.explain import Explainer
 from smtlayer.nn.runner_up import RunnersUp
-from smtlayer.solvers.search.constraint_core import Clash, Conflicts
+from smtlayer.solvers.search.constraint_core import ConstraintCore, ConstraintCores
 from smtlayer.testing.theories import integers
 from smtlayer_studies.tasks.mnist_addition import addition_theory
 
@@ -142,7 +142,7 @@ def test_a_row_without_another_answer_says_so():
 
 
 def test_without_time_everything_is_blamed_and_nothing_claimed(monkeypatch):
-    monkeypatch.setattr(Conflicts, "find", lambda *_: Clash(Status.UNKNOWN))
+    monkeypatch.setattr(ConstraintCores, "find", lambda *_: ConstraintCore(Status.UNKNOWN))
     layer = SMTLayer(theory())
     logits = torch.tensor([2.0, 0.5])
     (row,) = layer.explain(logits, wanted={"y": False})

@@ -6,7 +6,7 @@ from faulty import at_full_strength
 from smtlayer.solvers import enumerate as enumeration
 from smtlayer.solvers import sat, z3_calls
 from smtlayer.solvers import z3 as smt
-from smtlayer.solvers.search import maxsat as repair
+from smtlayer.solvers.search import maxsat
 from smtlayer.solvers.workers.pool import pool_of
 
 
@@ -25,7 +25,7 @@ class Clock:
 def clock(monkeypatch):
     """The clock of the solvers of rows; Sat looks at it once per 100 conflicts."""
     ours = Clock()
-    for module in (sat, smt, z3_calls, repair):
+    for module in (sat, smt, z3_calls, maxsat):
         monkeypatch.setattr(module, "time", ours)
     monkeypatch.setattr(sat, "_CONFLICTS", 100)
     return ours

@@ -7,7 +7,7 @@ import pytest
 import z3
 
 from smtlayer import Status, Theory, one_hot
-from smtlayer.solvers.search.constraint_core import Clash, Conflicts
+from smtlayer.solvers.search.constraint_core import ConstraintCore, ConstraintCores
 from smtlayer.solvers.search.oracle import Answer
 from smtlayer.testing.theories import THEORIES
 
@@ -20,7 +20,7 @@ def consistent(formulas) -> bool:
     return solver.check() == z3.sat
 
 
-def check_clash(theory: Theory, clash: Clash, inputs, outputs) -> None:
+def check_clash(theory: Theory, clash: ConstraintCore, inputs, outputs) -> None:
     """The set contradicts the inputs, and nothing in it can be left out."""
     facts = [x if s > 0 else z3.Not(x) for x, s in zip(theory.inputs, inputs, strict=True) if s]
     members = [theory.formulas[i] for i in clash.formulas]
@@ -45,7 +45,7 @@ def random_clauses(seed: int) -> Theory:
 @pytest.mark.parametrize("seed", range(10))
 def test_conflicts_with_inputs_and_outputs_are_minimal(seed, by_bits):
     theory = random_clauses(seed)
-    conflicts = Conflicts(theory, by_bits=by_bits)
+    conflicts = ConstraintCores(theory, by_bits=by_bits)
     draw = random.Random(seed)
     found = 0
     for _ in range(12):
@@ -66,7 +66,7 @@ def test_conflicts_with_inputs_and_outputs_are_minimal(seed, by_bits):
 @pytest.mark.parametrize("name", THEORIES)
 def test_theories_of_every_kind_are_asked(name):
     theory = THEORIES[name]()
-    conflicts = Conflicts(theory)
+    conflicts = ConstraintCores(theory)
     assert conflicts.find().status is Status.SAT
     for signs in ([1] * theory.n_outputs, [-1] * theory.n_outputs):
         for inputs in ([1] * theory.n_inputs, [-1] * theory.n_inputs):
@@ -76,40 +76,42 @@ def test_theories_of_every_kind_are_asked(name):
 
 
 def test_wanted_outputs_that_exclude_the_inputs_need_no_constraint():
-    clash = Conflicts(Theory([z3.Or(a, b), y == c], [a, b, c], [a, y])).find([-1, 1, 1], [1, 0])
-    assert clash == Clash(Status.UNSAT, (), (0,), True)
+    clash = ConstraintCores(Theory([z3.Or(a, b), y == c], [a, b, c], [a, y])).find(
+        [-1, 1, 1], [1, 0]
+    )
+    assert clash == ConstraintCore(Status.UNSAT, (), (0,), True)
 
 
 def test_inputs_that_exclude_each_other_need_nothing_else():
     n = z3.Int("n")
-    clash = Conflicts(Theory(n > 0, [one_hot(n, [1, 2])], [one_hot(n, [1, 2])])).find([1, 1])
-    assert clash == Clash(Status.UNSAT, (), (), True)
+    clash = ConstraintCores(Theory(n > 0, [one_hot(n, [1, 2])], [one_hot(n, [1, 2])])).find([1, 1])
+    assert clash == ConstraintCore(Status.UNSAT, (), (), True)
 
 
 def test_what_one_hot_adds_stays_before_other_constraints():
     n = z3.Int("n")
     theory = Theory([n < 9, n > 0, n < 3], [one_hot(n, [1, 2])], [one_hot(n, [1, 2])])
-    clash = Conflicts(theory).find([-1, -1])
+    clash = ConstraintCores(theory).find([-1, -1])
     assert clash.formulas in ((3,), (4,))
 
 
-def test_constraints_that_contradict_themselves_are_told_one_at_a_time():
+def test_constraints_that_contradict_themselves_are_found_one_at_a_time():
     theory = Theory([y == a, False, z3.And(b, z3.Not(b))], [a, b], [y])
     for by_bits in (True, False):
-        clash = Conflicts(theory, by_bits=by_bits).find()
+        clash = ConstraintCores(theory, by_bits=by_bits).find()
         assert clash.formulas in ((1,), (2,))
         assert clash.minimal
 
 
-def test_names_like_our_own_are_the_users():
-    marks, facts = z3.Bools("mark_0 mark_1"), z3.Bools("fact_0 fact_1")
+def test_a_users_symbols_may_have_the_names_of_selectors():
+    selectors, columns = z3.Bools("selector_0 selector_1"), z3.Bools("column_0 column_1")
     theory = Theory(
-        [z3.Xor(facts[0], facts[1]), z3.Not(marks[0]), marks[1] == facts[0]],
-        [facts[1], facts[0]],
-        marks,
+        [z3.Xor(*columns), z3.Not(selectors[0]), selectors[1] == columns[0]],
+        [columns[1], columns[0]],
+        selectors,
     )
     for by_bits in (True, False):
-        conflicts = Conflicts(theory, by_bits=by_bits)
+        conflicts = ConstraintCores(theory, by_bits=by_bits)
         assert conflicts.find([1, -1], [-1, -1]).status is Status.SAT
         assert conflicts.find([1, 1], [-1, 1]).formulas == (0,)
         assert conflicts.find([1, 0], [1, 0]).formulas == (1,)
@@ -129,7 +131,7 @@ class _Forgetful:
 
 
 def test_what_could_not_be_asked_in_time_stays_and_is_not_called_minimal(monkeypatch):
-    conflicts = Conflicts(Theory([y == a, y != a, z3.Or(a, b)], [a, b], [y]))
+    conflicts = ConstraintCores(Theory([y == a, y != a, z3.Or(a, b)], [a, b], [y]))
     oracle = _Forgetful(
         lambda n, xs: Answer(Status.UNSAT, core=xs) if n == 1 else Answer(Status.UNKNOWN)
     )
@@ -141,7 +143,7 @@ def test_what_could_not_be_asked_in_time_stays_and_is_not_called_minimal(monkeyp
 
 
 def test_what_stayed_open_is_asked_again_while_there_is_time(monkeypatch):
-    conflicts = Conflicts(Theory([y == a, y != a, z3.Or(a, b)], [a, b], [y]))
+    conflicts = ConstraintCores(Theory([y == a, y != a, z3.Or(a, b)], [a, b], [y]))
     real, given_up = conflicts._oracle, []
 
     def answers(n, literals):
@@ -163,5 +165,5 @@ def test_without_time_the_answer_is_unknown(by_bits):
     prime = 2**40 - 87  # has no factors, and to know it takes longer
     product = z3.ZeroExt(40, x) * z3.ZeroExt(40, factor) == prime
     theory = Theory([product, z3.ULT(1, x), z3.ULT(x, factor)], [x], [factor])
-    conflicts = Conflicts(theory, by_bits=by_bits)
+    conflicts = ConstraintCores(theory, by_bits=by_bits)
     assert conflicts.find(timeout_s=0.2).status is Status.UNKNOWN

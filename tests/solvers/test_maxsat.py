@@ -10,7 +10,7 @@ from helpers import seeds
 from smtlayer import Status
 from smtlayer.solvers.clauses.cnf import Cnf, join
 from smtlayer.solvers.sat import SatRow
-from smtlayer.solvers.search import maxsat as repairing
+from smtlayer.solvers.search import maxsat
 from smtlayer.solvers.search.maxsat import Repair, cheapest_repair
 from smtlayer.solvers.search.oracle import Answer, exact_integers
 
@@ -126,7 +126,7 @@ class Problem:
 
 @pytest.fixture(params=[-1.0, 1e9], ids=["looks for a good model", "does not"])
 def _patience(request, monkeypatch):
-    monkeypatch.setattr(repairing, "_PATIENCE_S", request.param)
+    monkeypatch.setattr(maxsat, "_PATIENCE_S", request.param)
 
 
 @pytest.mark.usefixtures("_patience")
@@ -199,7 +199,7 @@ def test_an_oracle_that_gives_up_is_never_taken_at_its_word():
     ("patience_s", "questions", "proved"), [(1e9, 6, False), (-1.0, 6, False), (1e9, 999, True)]
 )
 def test_a_long_search_looks_for_a_good_model_early(patience_s, questions, proved, monkeypatch):
-    monkeypatch.setattr(repairing, "_PATIENCE_S", patience_s)
+    monkeypatch.setattr(maxsat, "_PATIENCE_S", patience_s)
     weights = {x: 100 + x for x in range(1, 9)}
     oracle = Slow(at_most(3, weights), 8, random.Random(0), questions, weights)
     repair = cheapest_repair(oracle, [], weights)
@@ -233,14 +233,14 @@ def test_the_heaviest_stay_if_only_some_can_hold(seed):
     draw, count = random.Random(seed), seed % 4
     weights = {x: draw.randint(1, 9) for x in range(1, 7)}
     oracle = Slow(at_most(count, weights), 6, draw, soft=weights)
-    search = repairing._Search(oracle, [], weights)
+    search = maxsat._Search(oracle, [], weights)
     signs = oracle.signs(search.run().model, weights)
     cost = sum(w for w, sign in zip(weights.values(), signs, strict=True) if sign < 0)
     assert cost == sum(sorted(weights.values())[: 6 - count])
-    assert cost == search._least
+    assert cost == search._lower_bound
 
 
-def test_what_was_paid_in_the_end_is_what_the_repair_costs():
+def test_the_lower_bound_ends_at_the_cost_of_the_repair():
     for seed in range(500, 540):
         draw, problem = random.Random(seed), Problem(seed)
         n = problem.n = draw.randint(4, 7)
@@ -251,9 +251,9 @@ def test_what_was_paid_in_the_end_is_what_the_repair_costs():
         ]
         problem.weights = {x: draw.randint(1, 12) for x in range(1, n + 1)}
         oracle = Slow(problem.clauses, n, draw, soft=problem.weights)
-        search = repairing._Search(oracle, [], problem.weights)
+        search = maxsat._Search(oracle, [], problem.weights)
         assert search.run().proved
-        assert search._least == search._cost == problem.least()
+        assert search._lower_bound == search._cost == problem.least()
 
 
 @pytest.mark.parametrize("clauses", [[], [[1]], [[1], [-1]]])

@@ -2,7 +2,7 @@ import itertools
 
 import pytest
 
-from smtlayer.solvers.search.totalizer import Counter
+from smtlayer.solvers.search.totalizer import Totalizer
 
 
 def implied(clauses, literals, signs, outputs):
@@ -23,10 +23,10 @@ def implied(clauses, literals, signs, outputs):
 def test_an_output_is_forced_just_when_enough_literals_hold(size):
     literals = [x if x % 2 else -x for x in range(1, size + 1)]
     names = itertools.count(100)
-    counter, clauses = Counter(literals), []
+    totalizer, clauses = Totalizer(literals), []
     for most in range(1, size + 1):  # grown step by step, as a search does
-        clauses += counter.grow(most, lambda: next(names))
-        outputs = [counter.at_least(r) for r in range(1, most + 1)]
+        clauses += totalizer.grow(most, lambda: next(names))
+        outputs = [totalizer.at_least(r) for r in range(1, most + 1)]
         for signs in itertools.product((1, -1), repeat=size):
             holding = signs.count(1)
             expected = [holding >= r for r in range(1, most + 1)]
@@ -35,13 +35,13 @@ def test_an_output_is_forced_just_when_enough_literals_hold(size):
 
 def test_it_grows_no_further_than_asked_and_nothing_twice():
     names = itertools.count(100)
-    counter = Counter(list(range(1, 33)))
-    few = list(counter.grow(2, lambda: next(names)))
-    assert list(counter.grow(2, lambda: next(names))) == []
-    more = list(counter.grow(3, lambda: next(names)))
+    totalizer = Totalizer(list(range(1, 33)))
+    few = list(totalizer.grow(2, lambda: next(names)))
+    assert list(totalizer.grow(2, lambda: next(names))) == []
+    more = list(totalizer.grow(3, lambda: next(names)))
     assert len(few) < 200
     assert more
     assert not {tuple(c) for c in few} & {tuple(c) for c in more}
-    whole = list(counter.grow(1000, lambda: next(names)))
+    whole = list(totalizer.grow(1000, lambda: next(names)))
     assert whole
-    assert counter.size == 32
+    assert totalizer.size == 32

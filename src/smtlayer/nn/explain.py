@@ -5,7 +5,7 @@
 | the answer, what was overruled | the layer's inference rule |
 | the reading contradicts the theory, the blamed inputs | `Solver.core` without wanted outputs |
 | the reading rules out the wanted outputs, likewise | `Solver.core` with them |
-| the broken constraints, the wanted outputs at fault | `Conflicts.find`, given the blamed inputs |
+| broken constraints, wanted outputs at fault | `ConstraintCores.find` for the blamed inputs |
 | the runner-up | `RunnersUp.find` |
 
 A core is minimal given all constraints and wanted outputs, so no part of it contradicts fewer of
@@ -46,7 +46,7 @@ from smtlayer.nn.symbol_columns import (
 )
 from smtlayer.nn.weights import Weights, confidence
 from smtlayer.solvers import Solver, Status
-from smtlayer.solvers.search.constraint_core import Conflicts
+from smtlayer.solvers.search.constraint_core import ConstraintCores
 from smtlayer.solvers.validation import check_limit
 from smtlayer.theory import Theory
 from smtlayer.theory.values import text_of
@@ -107,8 +107,8 @@ class Explainer:
         self._lock = threading.Lock()  # what it compiles answers one question at a time
 
     @cached_property
-    def _conflicts(self) -> Conflicts:
-        return Conflicts(self._theory)
+    def _conflicts(self) -> ConstraintCores:
+        return ConstraintCores(self._theory)
 
     def explain(
         self, options: Options, logits: Tensor, signs: Tensor, wanted: Tensor

@@ -14,7 +14,7 @@ from smtlayer.solvers.advice import Advice, advise
 from smtlayer.solvers.auto import Auto
 from smtlayer.solvers.base import Backend
 from smtlayer.solvers.results import Status
-from smtlayer.solvers.search.constraint_core import Conflicts
+from smtlayer.solvers.search.constraint_core import ConstraintCores
 from smtlayer.solvers.table.models import Models, list_models
 from smtlayer.solvers.validation import check_count, check_limit
 from smtlayer.solvers.z3_calls import OutOfWorkError, ask_counted, restarting
@@ -177,7 +177,7 @@ def conflict_of(theory: Theory, timeout_s: float = 10.0) -> tuple[Conflict, ...]
 
 
 def _satisfiable(theory: Theory, timeout_s: float) -> tuple[bool | None, tuple[Conflict, ...]]:
-    clash = Conflicts(theory, by_bits=False).find(timeout_s=timeout_s)
+    clash = ConstraintCores(theory, by_bits=False).find(timeout_s=timeout_s)
     if clash.status is not Status.UNSAT:
         return (True if clash.status is Status.SAT else None), ()
     return False, tuple(_part(theory, place) for place in clash.formulas)

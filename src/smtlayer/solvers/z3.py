@@ -15,7 +15,7 @@ from smtlayer.solvers.base import Row, Signs, Solver
 from smtlayer.solvers.host.memory import check_size, remembering
 from smtlayer.solvers.host.rowwise import Rowwise
 from smtlayer.solvers.results import Status
-from smtlayer.solvers.search.maxsat import Repair, cheapest_repair, row_of
+from smtlayer.solvers.search.maxsat import Repair, cheapest_repair
 from smtlayer.solvers.search.oracle import Answer, exact_integers, signed
 from smtlayer.solvers.search.unsat_core import blamed_columns
 from smtlayer.solvers.validation import check_count, check_limits, check_theory_given
@@ -186,4 +186,7 @@ class Z3Row:
         self.deadline = time.monotonic() + self._timeout_s
 
     def _row(self, repair: Repair) -> Row:
-        return row_of(self, repair, self._inputs, self._outputs)
+        if repair.status is not Status.SAT:
+            return Row(repair.status, (), ())
+        inputs, outputs = (self.signs(repair.model, x) for x in (self._inputs, self._outputs))
+        return Row(repair.status, inputs, outputs, repair.proved)

@@ -1,8 +1,7 @@
-"""This file finds minimal sets of constraints that contradict each other, or given facts.
+"""Minimal sets of constraints that contradict each other, or given signs.
 
-Each constraint f gets a mark m and becomes m => f, so that a solver that is asked about marks can
-leave any of them out. What deletion leaves of a first contradiction is minimal; if time runs out on
-the way, it is still a contradiction.
+Each constraint f gets a selector s and becomes s => f, so that a solver can leave out any of them.
+Deletion makes a first contradiction minimal; if time runs out, the set is still a contradiction.
 """
 
 import copy
@@ -25,37 +24,37 @@ from smtlayer.solvers.z3_calls import milliseconds
 from smtlayer.theory import Theory
 from smtlayer.theory.declarations import fresh_prefix
 
-_PATIENCE = 2  # a question may take so many times its share of the time that is left
+_PATIENCE = 2  # a query may take so many times its share of the remaining time
 _LEAST_S = 0.2
 
 
 @dataclass(frozen=True, slots=True)
-class Clash:
-    """A set of constraints, and of wanted outputs, that cannot hold together with what is known."""
+class ConstraintCore:
+    """A set of constraints and wanted outputs that contradicts the given inputs."""
 
-    status: Status  # of everything together; only UNSAT has a set
-    formulas: tuple[int, ...] = ()  # places in `theory.formulas`
+    status: Status  # of everything together; the set is empty unless it is UNSAT
+    formulas: tuple[int, ...] = ()  # positions in `theory.formulas`
     outputs: tuple[int, ...] = ()  # columns of the wanted outputs
-    minimal: bool = True  # proved: without any one of these the others can hold
+    minimal: bool = True  # whether it is proved that each member is needed
 
 
 @final
-class Conflicts:
-    """A theory that can do without any of its constraints.
+class ConstraintCores:
+    """Finds constraint cores of a theory.
 
     Args:
-        theory: Whose constraints are asked about.
-        by_bits: Whether to ask a SAT solver where the theory comes down to bits, which is faster
-            where much is known; else, and otherwise, z3.
-        timeout_s: Time limit of getting ready.
+        theory: The theory.
+        by_bits: Whether to use a SAT solver if the theory is finite, which is faster if many inputs
+            are known; otherwise z3.
+        timeout_s: Time limit of the preparation.
 
     Examples:
         >>> a, b, y = z3.Bools("a b y")
         >>> theory = Theory([y == a, z3.Or(a, b), z3.Implies(b, y)], inputs=[a, b], outputs=[y])
-        >>> conflicts = Conflicts(theory)
-        >>> conflicts.find(inputs=[-1, 1]).formulas
+        >>> cores = ConstraintCores(theory)
+        >>> cores.find(inputs=[-1, 1]).formulas
         (0, 2)
-        >>> conflicts.find(outputs=[1]).status
+        >>> cores.find(outputs=[1]).status
         <Status.SAT: 1>
     """
 
@@ -63,37 +62,39 @@ class Conflicts:
         self._sizes = (theory.n_inputs, theory.n_outputs)
         given, whole = len(theory.constraints), len(theory.formulas)
         self._order = [*range(given, whole), *range(given)]
-        marked = _marked(theory)
-        self._oracle, columns = _open(marked, by_bits, timeout_s)
-        self._marks, facts = columns[: marked.n_inputs], columns[marked.n_inputs :]
-        self._inputs, self._outputs = facts[: theory.n_inputs], facts[theory.n_inputs :]
+        relaxed = _with_selectors(theory)
+        self._oracle, literals = _open(relaxed, by_bits, timeout_s)
+        self._selectors, columns = literals[:whole], literals[whole:]
+        self._inputs, self._outputs = columns[: theory.n_inputs], columns[theory.n_inputs :]
 
-    def find(self, inputs: Signs = (), outputs: Signs = (), timeout_s: float = 10.0) -> Clash:
+    def find(
+        self, inputs: Signs = (), outputs: Signs = (), timeout_s: float = 10.0
+    ) -> ConstraintCore:
         """A minimal set of constraints and wanted outputs that contradicts the inputs.
 
-        Constraints are left out first, the last before the others, then what one-hot symbols add,
-        then outputs: what says more by itself is more likely to stay.
+        Deletion starts with the constraints, the last one first, then the formulas of one-hot
+        symbols, then outputs: members that explain more are more likely to stay.
 
         Args:
-            inputs: Signs of the inputs that are known to hold, 0 for the others; () for none.
-            outputs: Signs of the wanted outputs, likewise.
-            timeout_s: Time limit. A set that could not be made smaller in time is not `minimal`.
+            inputs: Signs of the known inputs, 0 for the others; () for none.
+            outputs: Signs of the wanted outputs, 0 for the others; () for none.
+            timeout_s: Time limit. A set that could not be minimized in time is not `minimal`.
         """
         fixed = signed(self._inputs, inputs or [0] * self._sizes[0])
         goal = outputs or [0] * self._sizes[1]
         wanted = {x * s: i for i, (x, s) in enumerate(zip(self._outputs, goal, strict=True)) if s}
-        marks: dict[int, int] = {}
+        selectors: dict[int, int] = {}
         for place in self._order:
-            marks.setdefault(self._marks[place], place)  # some may share a literal
+            selectors.setdefault(self._selectors[place], place)  # some may share a literal
         self._oracle.deadline = time.monotonic() + timeout_s
         try:
-            status, core, minimal = _smallest(self._oracle, fixed, [*wanted, *marks])
+            status, core, minimal = _smallest(self._oracle, fixed, [*wanted, *selectors])
         except SolverCrashedError:
-            return Clash(Status.UNKNOWN)
-        return Clash(
+            return ConstraintCore(Status.UNKNOWN)
+        return ConstraintCore(
             status,
-            tuple(sorted(marks[x] for x in core if x in marks)),
-            tuple(sorted(wanted[x] for x in core if x not in marks)),
+            tuple(sorted(selectors[x] for x in core if x in selectors)),
+            tuple(sorted(wanted[x] for x in core if x not in selectors)),
             minimal,
         )
 
@@ -101,14 +102,14 @@ class Conflicts:
 def _smallest(
     oracle: Oracle, fixed: Sequence[int], order: Sequence[int]
 ) -> tuple[Status, list[int], bool]:
-    """The literals that deletion from the last to the first leaves, and whether all are needed."""
+    """The core that deletion from the last literal to the first leaves; whether it is minimal."""
     deadline = oracle.deadline
     answer = oracle.check([*fixed, *order])
     if answer.status is not Status.UNSAT:
         return answer.status, [], True
     core, needed, open_ = set(answer.core), list[int](), [x for x in order if x in answer.core]
     while open_ and time.monotonic() < deadline:
-        rest, open_ = open_, []  # what stays open is asked again, with more time for each
+        rest, open_ = open_, []  # open ones are tried again, with more time for each
         while rest:
             literal = rest.pop()
             if literal not in core:
@@ -125,34 +126,34 @@ def _smallest(
     return Status.UNSAT, [*needed, *open_], not open_
 
 
-def _fair(deadline: float, questions: int) -> float:
-    """When to give up on a question, so that the others have their time as well."""
+def _fair(deadline: float, queries: int) -> float:
+    """The deadline of the next query, which leaves time for the others."""
     now = time.monotonic()
-    return min(deadline, now + max(_LEAST_S, _PATIENCE * (deadline - now) / questions))
+    return min(deadline, now + max(_LEAST_S, _PATIENCE * (deadline - now) / queries))
 
 
 @uses_z3
-def _marked(theory: Theory) -> Theory:
-    """The theory with a mark for each constraint as inputs, and its columns as outputs."""
-    own = copy.deepcopy(theory)  # in a context of its own, so that threads cannot meet in it
+def _with_selectors(theory: Theory) -> Theory:
+    """The theory with one selector per formula as inputs, and its columns as outputs."""
+    own = copy.deepcopy(theory)  # in a separate z3 context, which no other thread uses
     formulas, context = own.formulas, own.inputs[0].ctx
-    stem = fresh_prefix(formulas, "mark")
-    marks = [z3.Bool(f"{stem}_{i}", context) for i in range(len(formulas))]
+    stem = fresh_prefix(formulas, "selector")
+    selectors = [z3.Bool(f"{stem}_{i}", context) for i in range(len(formulas))]
     columns = (*own.inputs, *own.outputs)
-    stem = fresh_prefix(formulas, "fact")
-    facts = [z3.Bool(f"{stem}_{i}", context) for i in range(len(columns))]
-    rules = [z3.Implies(mark, formula) for mark, formula in zip(marks, formulas, strict=True)]
-    rules += [fact == column for fact, column in zip(facts, columns, strict=True)]
-    return Theory(rules, inputs=marks, outputs=facts)
+    stem = fresh_prefix(formulas, "column")
+    named = [z3.Bool(f"{stem}_{i}", context) for i in range(len(columns))]
+    rules = [z3.Implies(s, formula) for s, formula in zip(selectors, formulas, strict=True)]
+    rules += [x == column for x, column in zip(named, columns, strict=True)]
+    return Theory(rules, inputs=selectors, outputs=named)
 
 
-def _open(marked: Theory, by_bits: bool, timeout_s: float) -> tuple[Oracle, Sequence[int]]:
-    """Who answers, with the literals of the marked theory's columns."""
+def _open(theory: Theory, by_bits: bool, timeout_s: float) -> tuple[Oracle, Sequence[int]]:
+    """A solver of the theory, and the literals of its columns."""
     try:
-        cnf = to_cnf(marked) if by_bits else None
+        cnf = to_cnf(theory) if by_bits else None
     except (NotFiniteError, TooLargeError):  # z3 takes what Sat does not
         cnf = None
     if cnf is not None:
-        return SatRow(cnf, marked.n_inputs, milliseconds(timeout_s)), cnf.columns
-    row = Z3Row(marked, Z3())
+        return SatRow(cnf, theory.n_inputs, milliseconds(timeout_s)), cnf.columns
+    row = Z3Row(theory, Z3())
     return row, row.columns

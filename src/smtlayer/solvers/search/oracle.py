@@ -1,4 +1,4 @@
-"""The interface of an incremental solver of clauses, with its literals and weights."""
+"""The interface of an incremental solver under assumptions, and its literals and weights."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
@@ -8,38 +8,38 @@ from smtlayer.solvers.results import Status
 
 
 class Answer(NamedTuple):
-    """What a solver says of some literals."""
+    """The answer to a query under assumptions."""
 
     status: Status
-    core: Sequence[int] = ()  # if UNSAT: some of the literals, which alone cannot hold
+    core: Sequence[int] = ()  # if UNSAT: some of the assumptions, which cannot all hold
 
 
 class Oracle(Protocol):
     """An incremental solver of clauses: variables are numbers, a negative number is a negation."""
 
     top: int  # the last variable in use
-    deadline: float  # by `time.monotonic()`, after which it gives up
+    deadline: float  # by `time.monotonic()`; later queries are UNKNOWN
 
     def check(self, literals: Sequence[int]) -> Answer:
         """Whether these literals can hold together."""
 
     def model(self) -> Any:
-        """The model behind the last answer, which was SAT."""
+        """The model of the last query, which was SAT."""
 
     def signs(self, model: Any, literals: Iterable[int]) -> list[int]:
         """1 for each literal that is true in a model, -1 for each other."""
 
     def add(self, clauses: Iterable[Sequence[int]]) -> None:
-        """Takes in clauses, which may use variables up to `top`."""
+        """Adds clauses, which may use variables up to `top`."""
 
 
 def signed(columns: Sequence[int], signs: Signs) -> list[int]:
-    """The literals that some signs ask of columns; a sign of 0 asks nothing."""
+    """The literals of columns with these signs; columns of sign 0 have none."""
     return [x * sign for x, sign in zip(columns, signs, strict=True) if sign]
 
 
 def exact_integers(weights: Mapping[int, float]) -> dict[int, int]:
-    """The weights as integers in the same proportions, none of them lost.
+    """The weights as integers in exactly the same proportions.
 
     Examples:
         >>> exact_integers({0: 1.0, 1: 0.75})

@@ -1,4 +1,4 @@
-"""This file counts literals by clauses: a totalizer that grows no further than it is asked."""
+"""A totalizer: clauses that count how many of some literals hold, generated on demand."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import final
@@ -7,11 +7,11 @@ Clause = list[int]
 
 
 @final
-class Counter:
-    """A binary tree over literals; output r of a node says that at least r of its literals hold.
+class Totalizer:
+    """A binary tree over literals; output r of a node means that at least r of its literals hold.
 
-    Clauses say so in one direction only: literals that hold make outputs true. An output may be
-    true without need.
+    The clauses state one direction only: literals that hold make outputs true. An output may also
+    be true otherwise.
 
     Args:
         literals: At least one.
@@ -21,9 +21,9 @@ class Counter:
         self.size = len(literals)
         self._outputs: list[int] = [literals[0]] if self.size == 1 else []
         middle = self.size // 2
-        self._halves: tuple[Counter, ...] = ()
+        self._halves: tuple[Totalizer, ...] = ()
         if self.size > 1:
-            self._halves = (Counter(literals[:middle]), Counter(literals[middle:]))
+            self._halves = (Totalizer(literals[:middle]), Totalizer(literals[middle:]))
 
     def grow(self, count: int, new_variable: Callable[[], int]) -> Iterator[Clause]:
         """The clauses that are missing to count up to `count`."""
@@ -39,11 +39,11 @@ class Counter:
                 yield [*clause, self._outputs[-1]]
 
     def at_least(self, count: int) -> int:
-        """The literal that is true if `count` literals hold, once it has grown so far."""
+        """The literal that is true if `count` literals hold; `grow` must have reached it."""
         return self._outputs[count - 1]
 
     def _sums(self, r: int) -> Iterator[Clause]:
-        """What is false if so many of one half and so many of the other, r together, hold."""
+        """Clauses that are false if i literals of one half and r - i of the other hold."""
         one, other = self._halves
         for i in range(max(0, r - other.size), min(r, one.size) + 1):
             parts = ((one, i), (other, r - i))

@@ -1,4 +1,4 @@
-"""This file finds the minimal core that deletion from the heaviest input to the lightest leaves."""
+"""Minimal unsat cores by deletion, from the heaviest literal to the lightest."""
 
 from collections.abc import Sequence
 
@@ -14,11 +14,11 @@ def blamed_columns(
     weights: Sequence[float],
     outputs: Signs,
 ) -> tuple[Status, Sequence[int]]:
-    """The input columns to blame, for a row as it is asked; `columns` are their literals."""
+    """The input columns of a row's unsat core; `columns` are the literals of inputs and outputs."""
     observed = [i for i, sign in enumerate(inputs) if sign]
     column: dict[int, int] = {}
     for i in sorted(observed, key=weights.__getitem__, reverse=True)[::-1]:
-        # Of columns that share a literal the one that goes last stands for all.
+        # Of columns that share a literal, the one deleted last represents all.
         column.setdefault(columns[0][i] * inputs[i], i)
     status, core = minimal_core(oracle, signed(columns[1], outputs), list(column))
     return status, [column[x] for x in core]
@@ -27,19 +27,18 @@ def blamed_columns(
 def minimal_core(
     oracle: Oracle, wanted: Sequence[int], order: Sequence[int]
 ) -> tuple[Status, list[int]]:
-    """The literals to blame: what deletion from the last to the first leaves.
+    """The core that deletion from the last literal to the first ends with.
 
-    The lightest come first and are assumed first, so that the solver finds fault with them before
-    others. A literal that is not in the core found last can go without a question: that core is
-    still one.
+    The lightest literals are assumed first, so that the solver's cores prefer them. A literal that
+    is not in the latest core is deleted without a query: that core does not need it.
 
     Args:
-        oracle: Who answers.
+        oracle: The solver.
         wanted: Literals that must hold.
-        order: Literals that may be blamed, lightest first.
+        order: Literals of which the core consists, lightest first.
 
     Returns:
-        UNSAT and the core, or another status and nobody.
+        UNSAT and the core, or another status and an empty list.
     """
     fixed, rest = list(wanted), list(order)
     answer = oracle.check(fixed + rest)
