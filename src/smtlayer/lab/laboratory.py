@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from smtlayer.errors import ConfigError
+from smtlayer.errors import ArgumentTypeError, ConfigError
 from smtlayer.lab.problems import (
     MAX_MODELS,
     LabProblem,
@@ -207,22 +207,24 @@ def run_lab(
 
 def _parsed(rules: str | Sequence[str | BlameRule]) -> list[BlameRule]:
     if not isinstance(rules, Iterable):
-        raise TypeError(f"run_lab expects a list of rules, as ['core']. Got {rules!r}.")
+        raise ArgumentTypeError(f"run_lab expects a list of rules, as ['core']. Got {rules!r}.")
     given = [rules] if isinstance(rules, str) else list(rules)
     for rule in given:
         if not isinstance(rule, BlameRule | str):
-            raise TypeError(f"run_lab expects rules such as core, or their text. Got {rule!r}.")
+            raise ArgumentTypeError(
+                f"run_lab expects rules such as core, or their text. Got {rule!r}."
+            )
     return [parse_rule(rule) if isinstance(rule, str) else rule for rule in given]
 
 
 def _refuse_other(theory: object, options: object) -> None:
     if not isinstance(theory, Theory | LabProblem):
-        raise TypeError(
+        raise ArgumentTypeError(
             f"run_lab expects a Theory, or a problem from problem_of or task_problem. "
             f"Got {theory!r}."
         )
     if not isinstance(options, LabOptions):
-        raise TypeError(f"run_lab expects options as LabOptions(...). Got {options!r}.")
+        raise ArgumentTypeError(f"run_lab expects options as LabOptions(...). Got {options!r}.")
 
 
 class _Readers:

@@ -23,6 +23,7 @@ from typing import Any, final
 import torch
 from torch import Tensor
 
+from smtlayer.errors import ArgumentError, ArgumentTypeError
 from smtlayer.nn.explanation import (
     Blame,
     Broken,
@@ -255,7 +256,7 @@ def wanted_signs(
     if isinstance(wanted, Mapping):
         strange = [name for name in wanted if not isinstance(name, str)]
         if strange:
-            raise TypeError(
+            raise ArgumentTypeError(
                 "SMTLayer.explain expects wanted by the names of symbols, as strings. "
                 f"Got {strange[0]!r}."
             )
@@ -263,12 +264,12 @@ def wanted_signs(
     elif wanted is None:
         wanted = torch.zeros(theory.n_outputs, dtype=torch.int8, device="cpu")
     if not isinstance(wanted, Tensor):
-        raise TypeError(
+        raise ArgumentTypeError(
             "SMTLayer.explain expects wanted as a tensor of signs, or as a mapping of values by "
             f"symbol name. Got {type(wanted).__name__}."
         )
     shape = (*logits.shape[:-1], theory.n_outputs)
-    refusal = ValueError(
+    refusal = ArgumentError(
         f"SMTLayer.explain expects wanted of shape {shape}, one column per theory output. "
         f"Got {tuple(wanted.shape)}."
     )
@@ -281,7 +282,7 @@ def wanted_signs(
     signs = torch.where(given, 1, -1) if given.dtype == torch.bool else given
     odd = (signs != 0) & (signs.abs() != 1)
     if odd.any():
-        raise ValueError(
+        raise ArgumentError(
             "SMTLayer.explain expects wanted as signs: 1 for true, -1 for false, 0 for no "
             f"opinion. Got {signs[odd][0].item()!r}."
         )

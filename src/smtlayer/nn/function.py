@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
+from smtlayer.errors import ArgumentError
 from smtlayer.nn.graph import CapturedPasses
 from smtlayer.nn.passes import Plan, backward_pass, forward_pass, is_bad, progress_on
 from smtlayer.nn.validate import refuse_forward_mode, refuse_transformed
@@ -64,7 +65,7 @@ def refuse_bad(logits: Tensor, known: Tensor | None, theory: Theory) -> None:
     bad = is_bad(logits, known)
     if bad.any():
         row, column = bad.nonzero()[0].tolist()
-        raise ValueError(
+        raise ArgumentError(
             f"SMTLayer expects finite logits. Row {row}, column {column} "
             f"({theory.input_names[column]}) is {logits[row, column].item()}. "
             f"Look for a diverging loss, or clip gradients."

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn
 import torch
 from torch import Tensor, nn
 
-from smtlayer.errors import UnsatisfiableTheoryError
+from smtlayer.errors import ArgumentError, ArgumentTypeError, UnsatisfiableTheoryError
 from smtlayer.interrupts import interruptible
 from smtlayer.nn.function import SolveFunction, refuse_bad
 from smtlayer.nn.gradient import Scale
@@ -113,9 +113,11 @@ class SMTLayer(nn.Module):
     ) -> None:
         super().__init__()
         if not isinstance(theory, Theory):
-            raise TypeError(f"SMTLayer expects a Theory. Got {type(theory).__name__}.")
+            raise ArgumentTypeError(f"SMTLayer expects a Theory. Got {type(theory).__name__}.")
         if isinstance(backend, type) or not callable(getattr(backend, "compile", None)):
-            raise TypeError(f"SMTLayer expects a backend such as Auto() or Z3(). Got {backend!r}.")
+            raise ArgumentTypeError(
+                f"SMTLayer expects a backend such as Auto() or Z3(). Got {backend!r}."
+            )
         self.theory = theory
         self.backend = backend
         self._forward = _forward_rule("forward", forward)
@@ -151,9 +153,9 @@ class SMTLayer(nn.Module):
         try:
             number = math.nan if isinstance(value, str) else float(value)
         except (TypeError, ValueError, RuntimeError, OverflowError) as error:
-            raise TypeError(wrong) from error
+            raise ArgumentTypeError(wrong) from error
         if not 0 <= number <= 1:
-            raise ValueError(wrong)
+            raise ArgumentError(wrong)
         self._progress = number
 
     @property
@@ -165,7 +167,9 @@ class SMTLayer(nn.Module):
             except AttributeError as error:  # nn.Module would report a missing `solver`
                 raise RuntimeError(f"{self.backend!r} failed to compile: {error}") from error
             if self._solver is None:
-                raise TypeError(f"{self.backend!r}: compile must return a solver. Got None.")
+                raise ArgumentTypeError(
+                    f"{self.backend!r}: compile must return a solver. Got None."
+                )
         return self._solver
 
     @untraced  # torch.compile breaks its graph here, quietly
@@ -274,12 +278,12 @@ class SMTLayer(nn.Module):
     def _mask(self, logits: Tensor, known: Tensor) -> Tensor:
         if not isinstance(known, Tensor) or known.dtype != torch.bool:
             kind = known.dtype if isinstance(known, Tensor) else type(known).__name__
-            raise TypeError(f"SMTLayer expects known as a bool tensor. Got {kind}.")
+            raise ArgumentTypeError(f"SMTLayer expects known as a bool tensor. Got {kind}.")
         check_plain(known, "known")
         try:
             return known.to(logits.device).expand(logits.shape)
         except RuntimeError as error:
-            raise ValueError(
+            raise ArgumentError(
                 f"SMTLayer expects known of the logits' shape {tuple(logits.shape)}. "
                 f"Got {tuple(known.shape)}."
             ) from error
@@ -318,7 +322,7 @@ def _forward_rule(option: str, rule: str | ForwardRule) -> ForwardRule:
         _check_choice(option, rule, tuple(_FORWARD))
         return _FORWARD[rule]
     if not isinstance(rule, ForwardRule):
-        raise TypeError(
+        raise ArgumentTypeError(
             f"SMTLayer expects {option} as 'smt', 'maxsmt' or a ForwardRule. Got {rule!r}."
         )
     return rule
@@ -328,7 +332,7 @@ def _blame_rule(rule: str | BlameRule) -> BlameRule:
     if isinstance(rule, str):
         return parse_rule(rule)
     if not isinstance(rule, BlameRule):
-        raise TypeError(
+        raise ArgumentTypeError(
             f"SMTLayer expects backward as a rule such as core (a BlameRule), or its text. "
             f"Got {rule!r}."
         )
@@ -338,4 +342,4 @@ def _blame_rule(rule: str | BlameRule) -> BlameRule:
 def _check_choice(option: str, name: object, choices: tuple[str, ...]) -> None:
     if name not in choices:
         listed = ", ".join(map(repr, choices))
-        raise ValueError(f"SMTLayer: {option}={name!r} is not one of {listed}.")
+        raise ArgumentError(f"SMTLayer: {option}={name!r} is not one of {listed}.")

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from smtlayer.errors import SolverUnknownError
+from smtlayer.errors import ArgumentError, ArgumentTypeError, SolverUnknownError
 from smtlayer.nn.gradient import Scale, row_scale, surrogate_gradient, wanted_outputs
 from smtlayer.nn.rules.base import Blame, BlameRule, ForwardRule, Question
 from smtlayer.nn.stats import Stats
@@ -134,14 +134,14 @@ def _check_blame(rule: BlameRule, blame: object, signs: Tensor) -> None:
         part = getattr(blame, name)
         if not isinstance(part, Tensor) or part.shape != shape:
             found = tuple(part.shape) if isinstance(part, Tensor) else type(part).__name__
-            raise ValueError(
+            raise ArgumentError(
                 f"SMTLayer expects {name} of shape {tuple(shape)} from the rule {rule!r}. "
                 f"Got {found}."
             )
 
 
-def _wrong_type(rule: ForwardRule | BlameRule, expected: type, found: object) -> TypeError:
-    return TypeError(
+def _wrong_type(rule: ForwardRule | BlameRule, expected: type, found: object) -> ArgumentTypeError:
+    return ArgumentTypeError(
         f"SMTLayer expects the rule {rule!r} to return a {expected.__name__}. "
         f"Got {type(found).__name__}."
     )

@@ -5,6 +5,7 @@ from typing import NoReturn
 import torch
 from torch import Tensor
 
+from smtlayer.errors import ArgumentError, ArgumentTypeError
 from smtlayer.theory import Theory
 
 UNTRACEABLE = (
@@ -17,9 +18,11 @@ _WIDE = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
 def check_logits(logits: Tensor, theory: Theory) -> None:
     """Raises unless logits are an ordinary float tensor with one column per theory input."""
     if not isinstance(logits, Tensor) or not logits.is_floating_point():
-        raise TypeError(f"SMTLayer expects logits as a floating-point tensor. {_remedy(logits)}")
+        raise ArgumentTypeError(
+            f"SMTLayer expects logits as a floating-point tensor. {_remedy(logits)}"
+        )
     if logits.dtype not in _WIDE:
-        raise TypeError(
+        raise ArgumentTypeError(
             f"SMTLayer expects logits of at least 16 bits. Got {logits.dtype}. "
             f"Call layer(logits.float())."
         )
@@ -27,7 +30,7 @@ def check_logits(logits: Tensor, theory: Theory) -> None:
     n = theory.n_inputs
     if logits.ndim == 0 or logits.shape[-1] != n:
         names = ", ".join(theory.input_names[:3]) + (", ..." if n > 3 else "")
-        raise ValueError(
+        raise ArgumentError(
             f"SMTLayer expects logits of shape (batch, {n}), one column per theory input "
             f"({names}). Got {tuple(logits.shape)}."
         )
@@ -37,12 +40,12 @@ def check_plain(values: Tensor, name: str) -> None:
     """Raises unless a tensor is dense and has values."""
     refuse_transformed(values)
     if values.is_nested:
-        raise TypeError(
+        raise ArgumentTypeError(
             f"SMTLayer expects dense {name}. Got a nested tensor. Call the layer on "
             f"torch.cat({name}.unbind())."
         )
     if values.layout != torch.strided:
-        raise TypeError(
+        raise ArgumentTypeError(
             f"SMTLayer expects dense {name}. Got a tensor of layout {values.layout}. "
             f"Call layer({name}.to_dense())."
         )

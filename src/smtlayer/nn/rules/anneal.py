@@ -5,6 +5,7 @@ from typing import Literal, TypeVar, final
 
 from torch import Tensor
 
+from smtlayer.errors import ArgumentError
 from smtlayer.plain import is_finite, number
 
 Shape = Literal["linear", "geometric"]
@@ -27,14 +28,16 @@ class Anneal:
                 self, name, _finite(f"anneal expects {name} as", getattr(self, name))
             )
         if not 0 < self.until <= 1:
-            raise ValueError(
+            raise ArgumentError(
                 f"anneal expects until above 0 and at most 1, a share of training. "
                 f"Got {self.until:g}."
             )
         if self.shape not in ("linear", "geometric"):
-            raise ValueError(f"anneal expects shape 'linear' or 'geometric'. Got {self.shape!r}.")
+            raise ArgumentError(
+                f"anneal expects shape 'linear' or 'geometric'. Got {self.shape!r}."
+            )
         if self.shape == "geometric" and not (self.start > 0 and self.end > 0):
-            raise ValueError(
+            raise ArgumentError(
                 f"anneal expects start and end above 0 for shape='geometric'. "
                 f"Got {short(self.start)} and {short(self.end)}. Use shape='linear'."
             )
@@ -85,7 +88,7 @@ def checked_number(who: str, name: str, value: Number, *, zero: bool = False) ->
         value = _finite(expected, value, " or anneal(...)")
     low = min(value.start, value.end) if isinstance(value, Anneal) else value
     if low < 0 or (low == 0 and not zero):
-        raise ValueError(f"{expected} a number or anneal(...). Got {short(value)}.")
+        raise ArgumentError(f"{expected} a number or anneal(...). Got {short(value)}.")
     return value
 
 
@@ -103,5 +106,5 @@ def short(number: Number) -> str:
 
 def _finite(expected: str, value: object, alternative: str = "") -> float:
     if not is_finite(value):
-        raise ValueError(f"{expected} a number{alternative}. Got {value!r}.")
+        raise ArgumentError(f"{expected} a number{alternative}. Got {value!r}.")
     return number(value)

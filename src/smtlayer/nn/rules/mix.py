@@ -8,6 +8,7 @@ from typing import final
 
 import torch
 
+from smtlayer.errors import ArgumentError, ArgumentTypeError
 from smtlayer.nn.rules.anneal import Anneal, Number, checked_number, short, value_at
 from smtlayer.nn.rules.base import Blame, BlameRule, Question
 from smtlayer.solvers import Solver
@@ -22,13 +23,13 @@ class Mix(BlameRule):
 
     def __post_init__(self) -> None:
         if not self.parts:
-            raise ValueError("mix expects at least one rule. Got none.")
+            raise ArgumentError("mix expects at least one rule. Got none.")
         checked = tuple((rule, checked_number("mix", "shares", share, zero=True))
                         for rule, share in self.parts)  # fmt: skip
         object.__setattr__(self, "parts", checked)
         for progress in {0.0, 1.0, *(s.until for _, s in checked if isinstance(s, Anneal))}:
             if not any(self._shares(progress)):
-                raise ValueError(
+                raise ArgumentError(
                     f"mix expects a share above 0 at any time. All are 0 at a progress of "
                     f"{short(progress)}."
                 )
@@ -80,7 +81,7 @@ def mix(*parts: BlameRule | tuple[BlameRule, Number]) -> Mix:
             case (BlameRule(), _):
                 pairs.append(part)
             case _:
-                raise TypeError(
+                raise ArgumentTypeError(
                     f"mix expects rules such as core, alone or in pairs (rule, share). "
                     f"Got {part!r}."
                 )

@@ -5,7 +5,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from smtlayer.errors import did_you_mean
+from smtlayer.errors import ArgumentError, ArgumentTypeError, did_you_mean
 from smtlayer.nn.rules.anneal import anneal
 from smtlayer.nn.rules.base import BlameRule
 from smtlayer.nn.rules.core import core
@@ -36,18 +36,18 @@ def parse_rule(text: str) -> BlameRule:
         True
     """
     if not isinstance(text, str):
-        raise TypeError(f"parse_rule expects a text such as 'core'. Got {text!r}.")
+        raise ArgumentTypeError(f"parse_rule expects a text such as 'core'. Got {text!r}.")
     try:
         tree = ast.parse(text.strip(), mode="eval")
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        raise ValueError(f"Rule {text!r} cannot be read. Expected {_EXPECTED}.") from error
+        raise ArgumentError(f"Rule {text!r} cannot be read. Expected {_EXPECTED}.") from error
     try:
         rule = _value(tree.body)
     except (ValueError, TypeError, RecursionError) as error:
-        raise ValueError(f"Rule {text!r}: {error}") from error
+        raise ArgumentError(f"Rule {text!r}: {error}") from error
     if isinstance(rule, BlameRule):
         return rule
-    raise ValueError(f"Rule {text!r} is not a rule. Expected {_EXPECTED}.")
+    raise ArgumentError(f"Rule {text!r} is not a rule. Expected {_EXPECTED}.")
 
 
 def _value(node: ast.expr) -> Any:
@@ -61,31 +61,35 @@ def _value(node: ast.expr) -> Any:
         case ast.Name(id=name) if name in RULES:
             return RULES[name]
         case ast.Name(id=name) if name in _FUNCTIONS:
-            raise ValueError(f"{name} needs its arguments, as in {name}(...).")
+            raise ArgumentError(f"{name} needs its arguments, as in {name}(...).")
         case ast.Name(id=name):
-            raise ValueError(f"expected {_EXPECTED}. Got {name}.{did_you_mean(name, _FUNCTIONS)}")
+            raise ArgumentError(
+                f"expected {_EXPECTED}. Got {name}.{did_you_mean(name, _FUNCTIONS)}"
+            )
         case ast.Call(func=ast.Name(id=name), args=given, keywords=options):
             return _call(name, given, options)
-    raise ValueError(f"expected names, numbers and tuples alone. Got {ast.unparse(node)}.")
+    raise ArgumentError(f"expected names, numbers and tuples alone. Got {ast.unparse(node)}.")
 
 
 def _call(name: str, given: list[ast.expr], options: list[ast.keyword]) -> Any:
     if name not in _FUNCTIONS:
-        raise ValueError(f"expected {_EXPECTED}. Got {name}(...).{did_you_mean(name, _FUNCTIONS)}")
+        raise ArgumentError(
+            f"expected {_EXPECTED}. Got {name}(...).{did_you_mean(name, _FUNCTIONS)}"
+        )
     signature = inspect.signature(_FUNCTIONS[name])
     arguments = [_value(part) for part in given]
     keywords: dict[str, Any] = {}
     for option in options:
         if option.arg in keywords:
-            raise ValueError(f"{name} has {option.arg} more than once.")
+            raise ArgumentError(f"{name} has {option.arg} more than once.")
         keywords[option.arg or "**"] = _value(option.value)
     for word in keywords:
         if word not in signature.parameters:
             nearest = did_you_mean(word, signature.parameters)
             takes = ", ".join(signature.parameters) or "no options"
-            raise ValueError(f"{name} takes {takes}. Got {word}.{nearest}")
+            raise ArgumentError(f"{name} takes {takes}. Got {word}.{nearest}")
     try:
         signature.bind(*arguments, **keywords)
     except TypeError as error:
-        raise ValueError(f"{name}(...): {error}.") from error
+        raise ArgumentError(f"{name}(...): {error}.") from error
     return _FUNCTIONS[name](*arguments, **keywords)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import final
 
+from smtlayer.errors import ArgumentError, ArgumentTypeError
 from smtlayer.nn.rules.anneal import Anneal, checked_number, short
 from smtlayer.nn.rules.base import Blame, BlameRule, Question
 from smtlayer.solvers import Solver
@@ -20,10 +21,10 @@ class Schedule(BlameRule):
     def __post_init__(self) -> None:
         ends = [checked_number("schedule", "ends", end) for end, _ in self.parts]
         if any(isinstance(end, Anneal) for end in ends):
-            raise ValueError("schedule expects ends as numbers. Got anneal(...).")
+            raise ArgumentError("schedule expects ends as numbers. Got anneal(...).")
         rising = all(a < b for a, b in pairwise(ends))  # type: ignore[operator]
         if not rising or not ends or ends[-1] != 1:
-            raise ValueError(
+            raise ArgumentError(
                 f"schedule expects pairs (end, rule) with ends that rise up to 1. "
                 f"Got ends {', '.join(map(short, ends)) or 'of nothing'}."
             )
@@ -64,7 +65,7 @@ def schedule(*parts: tuple[float, BlameRule]) -> Schedule:
             case (_, BlameRule()):
                 pass
             case _:
-                raise TypeError(
+                raise ArgumentTypeError(
                     f"schedule expects rules such as core in pairs (end, rule). Got {part!r}."
                 )
     return Schedule(parts)
