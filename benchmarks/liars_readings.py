@@ -1,8 +1,8 @@
-"""This script counts the ways to read the liar's sentences that fit all training puzzles.
+"""Counts the readings of the liar's sentences that fit all training puzzles.
 
-The network is told who is guilty, never what a sentence says. Training shows twelve configurations;
-readings that fit them all may still differ on the other twelve. Run it to see, for some splits of
-the data set, how many readings fit and how much of the test set each gets right:
+The labels name the culprit, not the meaning of a sentence. Training shows twelve configurations;
+readings that fit all of them may differ on the other twelve. For each split, this script prints how
+many readings fit and their test accuracies:
 
     python benchmarks/liars_readings.py --splits 10 [--as-printed]
 """
@@ -19,7 +19,7 @@ from smtlayer_studies.tasks.liars_data import ORDERS, configurations, culprits, 
 from smtlayer_studies.tasks.liars_puzzle import liars_theory
 from smtlayer_studies.tasks.liars_sentences import KINDS
 
-Guilty = dict[tuple[int, ...], set[int]]  # three readings to who may be guilty
+Guilty = dict[tuple[int, ...], set[int]]  # three readings -> possible culprits
 
 
 def main() -> None:
@@ -63,12 +63,12 @@ def fitting_accuracies(split: int, guilty: Guilty, count: int, most: int) -> Cou
             solver.add_clause([-_literal(kind, one, count), -_literal(kind, two, count)])
     top = len(KINDS) * count
     for configuration, order in sorted(shown):
-        said = _kinds(configuration, order)
+        kinds = _kinds(configuration, order)
         ways = [
             t for t, who in guilty.items() if who == set(culprits(configurations()[configuration]))
         ]
         for i, way in enumerate(ways):
-            for kind, reading in zip(said, way, strict=True):
+            for kind, reading in zip(kinds, way, strict=True):
                 solver.add_clause([-(top + i + 1), _literal(kind, reading, count)])
         solver.add_clause(list(range(top + 1, top + len(ways) + 1)))
         top += len(ways)

@@ -1,10 +1,10 @@
-"""Makes `src/smtlayer/bench/readers.npz`: what real digit readers say about MNIST's images.
+"""Makes `readers.npz`: the logits of real digit networks on MNIST's images.
 
 The paper's digit network learns the four bits of each digit, with labels and shifted images; its
-logits on the test images are kept the first time that 97 and 99 % of digits are read right, 2,000
-images each. This network does not reach 99.7 % on images that it has not seen (ten of them together
-read 99.5 %), so that reader is kept the first time it reads 99.7 % of 10,000 training images. The
-bench draws the hints of Sudoku boards from them.
+logits on 2,000 test images are kept when its accuracy first reaches 97 %, and again at 99 %. This
+network does not reach 99.7 % on unseen images (ten of them together reach 99.5 %), so that reader
+is kept when it first reaches 99.7 % on 10,000 training images. The benchmarks draw the hints of
+Sudoku boards from them.
 
     python benchmarks/readers.py --data-dir DATA --device cuda
 """
@@ -20,6 +20,7 @@ import torch.nn.functional as F
 from smtlayer_studies.tasks.mnist import Digits, load_digits
 from smtlayer_studies.tasks.networks import DigitNetwork
 
+KEPT_IN = Path(__file__).parent / "src" / "smtlayer_benchmarks" / "readers.npz"
 STEPS, BATCH, KEPT = 6_000, 256, 2_000
 
 
@@ -27,7 +28,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data-dir", type=Path, required=True)
     parser.add_argument("--device", default="cpu")
-    parser.add_argument("--out", type=Path, default=Path("src/smtlayer/bench/readers.npz"))
+    parser.add_argument("--out", type=Path, default=KEPT_IN)
     options = parser.parse_args()
     data = load_digits("mnist", options.data_dir)
     train, test = (

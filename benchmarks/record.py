@@ -1,13 +1,13 @@
 """Runs benchmarks again, and replaces their records and the tables and pictures made from them.
 
     python benchmarks/record.py              # all but h200, one after the other: about an hour
-    python benchmarks/record.py cpu repairs  # timings: leave the machine alone meanwhile
+    python benchmarks/record.py cpu repairs  # timings: on a quiet machine
     python benchmarks/record.py lab readings # counts: the same on any machine
     python benchmarks/record.py h200         # on a machine with that GPU
     python benchmarks/record.py validation RUN RUN ...  # adds a line for each validation run
 
 Each record names the commit, the date and the machine. A file is replaced when its benchmark is
-complete. `validation` takes folders of runs that were scored on validation rows
+complete. `validation` takes folders of runs that were scored on validation examples
 (`smtlayer train ... --set task.validation=0.1 --out RUN`).
 """
 
@@ -18,7 +18,8 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from smtlayer_studies.runs.records import RunRecord, here
+from smtlayer.provenance import here
+from smtlayer_studies.runs.records import RunRecord
 
 HERE = Path(__file__).parent
 RECORDS = HERE / "results"
@@ -77,11 +78,12 @@ FILES: dict[str, tuple[str, Callable[[], str]]] = {
 
 
 def validation_line(record: RunRecord) -> dict[str, Any]:
-    """What is kept of a validation run: all of its options, its scores, and where it ran."""
+    """The line for a validation run: its options, its scores, and where it ran."""
     if record.split != "validation":
         raise SystemExit(
-            f"validation expects runs scored on validation rows (--set task.validation=0.1). "
-            f"Got {record.row}, {record.method}, seed {record.seed}, scored on {record.split} rows."
+            f"validation expects runs scored on validation examples (--set task.validation=0.1). "
+            f"Got {record.row}, {record.method}, seed {record.seed}, scored on {record.split} "
+            f"examples."
         )
     accuracy = [epoch["accuracy"] for epoch in record.epochs if epoch["phase"] == "train"]
     return {

@@ -1,9 +1,9 @@
-"""Compares ways to find the cheapest repair of Sudoku boards as real digit readers read them.
+"""Compares MaxSAT methods on repairs of Sudoku boards with logits of real digit networks.
 
 All work on the same clauses, with exact integer weights, one board at a time:
 
 - `smtlayer`: core-guided with totalizers on one incremental solver (`solvers/search/maxsat.py`).
-- `rc2`: PySAT's RC2Stratified, made anew for each board, since it cannot change its weights.
+- `rc2`: PySAT's RC2Stratified, built for each board, since its weights cannot change.
 - `hitting sets`: the cheapest set that hits all cores so far, by branch and bound, on one
   incremental solver.
 - `coretrail`: an incremental MaxSAT solver of the hermax package (`pip install hermax`).
@@ -27,13 +27,13 @@ from pysat.solvers import Glucose4
 from rich.console import Console
 from rich.table import Table as RichTable
 
+from smtlayer.provenance import here
 from smtlayer.solvers.clauses.cnf import Cnf
 from smtlayer.solvers.clauses.translation import to_cnf
 from smtlayer.solvers.sat import SatRow
 from smtlayer.solvers.search.maxsat import cheapest_repair
 from smtlayer.solvers.search.oracle import exact_integers
 from smtlayer_benchmarks.boards import READERS, Reading, read_boards
-from smtlayer_studies.runs.records import here
 from smtlayer_studies.tasks.visual_sudoku import sudoku_theory
 
 LIMIT_S = 20
@@ -41,7 +41,7 @@ Repair = Callable[[dict[int, int]], int]  # weights by literal -> the least cost
 
 
 class Tight:
-    """A `SatRow` asked by literal."""
+    """A `SatRow` queried by literals."""
 
     def __init__(self, cnf: Cnf) -> None:
         self.row = SatRow(cnf, len(cnf.columns) // 2, LIMIT_S * 1000)
@@ -89,7 +89,7 @@ def hitting_sets(cnf: Cnf) -> Repair:
 
 
 def smaller(solver: Any, core: Sequence[int], weights: dict[int, int]) -> frozenset[int]:
-    """The core without what it can do without, heaviest first."""
+    """A minimal core, by deletion; the heaviest literals are tried first."""
     left = sorted(core, key=lambda x: weights[x])
     for literal in left[::-1]:
         if literal in left:

@@ -1,7 +1,7 @@
-"""Times what a training step of visual Sudoku asks: solve a batch, then repair the wrong boards.
+"""Times the queries of a training step of visual Sudoku: solve a batch, then repair wrong boards.
 
-Milliseconds a batch, the least of several rounds: by the clock, and of this process's own time,
-which with workers is what handing out and collecting cost.
+Prints milliseconds per batch, the minimum of several rounds: wall-clock time, and the CPU time of
+this process, which with workers is the cost of sending rows and collecting answers.
 
     python benchmarks/steps.py --workers 0 1 2
 """

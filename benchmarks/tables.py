@@ -70,7 +70,7 @@ def ratios() -> str:
 
 
 def speed() -> str:
-    """The README's choice: one line a claim, the GPU's beside the CPU's."""
+    """The README's choice: one line per claim, on the GPU and on the CPU."""
     rows = []
     for (name, device), what in SPEED.items():
         records = read("h200" if device == "cuda" else "cpu")
@@ -91,10 +91,10 @@ SPEED = {
     ("training step", "cuda"):
         "whole training step, paper's network, batch of 128, one NVIDIA H200",
     ("training step", "cpu"): "the same on two CPU cores",
-    ("Sudoku, solve", "cpu, one core"): "9 x 9 Sudoku of 36 hints solved, a board",
-    ("Sudoku, core", "cpu, one core"): "a wrong hint among 36 blamed, answers given, a board",
-    ("Sudoku, weighted repair", "cpu, one core"): "a misread board repaired at the least cost",
-    ("two workers over one", "cpu, two cores"): "two workers, a batch of 64 boards by `Z3`",
+    ("Sudoku, solve", "cpu, one core"): "9 x 9 Sudoku of 36 hints, solve, per board",
+    ("Sudoku, core", "cpu, one core"): "9 x 9 Sudoku, core of a wrong hint, per board",
+    ("Sudoku, weighted repair", "cpu, one core"): "9 x 9 Sudoku, cheapest repair, per board",
+    ("two workers over one", "cpu, two cores"): "two workers against one, batch of 64 boards, `Z3`",
 }  # fmt: skip
 
 
@@ -104,7 +104,7 @@ def starts() -> str:
         for r in read("cpu")
         if "cold_s" in r
     ]
-    return table(("task", "answered by", "cold, s", "from the cache, s"), rows)
+    return table(("task", "backend", "cold, s", "from the cache, s"), rows)
 
 
 def scaling() -> str:
@@ -225,12 +225,12 @@ def results_summary(folder: Path = ROOT / "studies" / "results") -> str:
 
 
 def draw_costs(path: Path) -> None:
-    """What each question costs, as the table `scaling` has it."""
+    """The times of the table `scaling`."""
     draw_scaling([made(Cost, r) for r in read("cpu") if "question" in r], path)
 
 
 def draw_algebra(path: Path) -> None:
-    """Every start of the visual algebra, as the table `lab` has it."""
+    """Every seed of visual algebra in the table `lab`."""
     record = lab_record("visual-algebra", 3, 20)
     runs = tuple(made(LabRun, run) for run in record["runs"])
     options = made(LabOptions, record["options"])
@@ -250,7 +250,7 @@ def made(kind: type, record: dict[str, Any]) -> Any:
 
 
 def sudoku_ratio() -> str:
-    """What an epoch of visual Sudoku costs over a conventional one, with the best settings."""
+    """The time of an epoch of visual Sudoku over a conventional epoch."""
     paths = sorted((ROOT / "studies" / "results").glob("visual-sudoku-*/best-timing.json"))
     found = [json.loads(path.read_text())["ratio"] for path in paths]
     return f"{min(found):.2f} to {max(found):.2f} times"
@@ -295,7 +295,7 @@ PICTURES: dict[Path, tuple[Callable[[Path], None], list[Path]]] = {
 
 
 def out_of_date() -> list[Path]:
-    """Pictures that are missing or do not show the present records."""
+    """Pictures that are missing or older than their records."""
     return [
         path
         for path, (_, records) in PICTURES.items()
@@ -304,14 +304,14 @@ def out_of_date() -> list[Path]:
 
 
 def draw(path: Path) -> Path:
-    """Draws one of the pictures, and writes into it what it was made from."""
+    """Draws a picture and stamps it with the digest of its records."""
     make, records = PICTURES[path]
     make(path)
     return stamp_png(path, records_digest(records))
 
 
 def filled(page: str) -> str:
-    """The page with each table between its marks as the records say."""
+    """The page with each table replaced by the records' present one."""
     for name, make in (TABLES | RESULTS).items():
         start, end = f"<!-- {name} -->\n", "<!-- end -->"
         before, mark, after = page.partition(start)

@@ -40,13 +40,13 @@ def main() -> int:
     parser.add_argument("--times", type=int, default=3, help="runs of the suite")
     parser.add_argument("--log", type=Path, default=LOG, help="file for what they print")
     parser.add_argument("command", nargs="*", default=["make", "test"])
-    asked = parser.parse_args()
+    options = parser.parse_args()
     failed = 0
-    with load(asked.busy), asked.log.open("w") as log:
-        for number in range(1, asked.times + 1):
+    with load(options.busy), options.log.open("w") as log:
+        for number in range(1, options.times + 1):
             start = time.monotonic()
             done = subprocess.run(
-                asked.command, cwd=ROOT, text=True, check=False,
+                options.command, cwd=ROOT, text=True, check=False,
                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
             )  # fmt: skip
             log.write(done.stdout)
@@ -56,7 +56,7 @@ def main() -> int:
             seconds = time.monotonic() - start
             print(f"run {number}: {verdict} in {seconds:.0f} s: {counts(done.stdout)}", flush=True)
     if failed:
-        print(f"What they printed is in {asked.log}.")
+        print(f"What they printed is in {options.log}.")
     return 1 if failed else 0
 
 

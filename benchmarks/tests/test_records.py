@@ -70,5 +70,5 @@ def test_a_validation_run_is_kept_with_its_options_and_origin(tmp_path):
 
 def test_a_run_scored_on_test_rows_is_not_kept_among_validation_runs(tmp_path):
     validation_run(tmp_path, "test")
-    with pytest.raises(SystemExit, match=r"scored on validation rows.*scored on test rows"):
+    with pytest.raises(SystemExit, match=r"scored on validation examples.*scored on test examples"):
         RECORD["add_validation"]([tmp_path], tmp_path / "validation.jsonl")

@@ -1,4 +1,4 @@
-"""This file asks z3 row by row, the way the paper's code does: what our speed is compared with."""
+"""The baseline of the benchmarks: z3 called row by row, as the paper's code does."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""This file lays out Sudoku boards as a digit reader reads them: logits of a real network."""
+"""Sudoku boards whose hints are logits of a real digit network."""
 
 from dataclasses import dataclass
 from importlib import resources
@@ -14,12 +14,12 @@ from smtlayer_studies.tasks.sudoku_rules import encode_boards as encode_boards
 from smtlayer_studies.tasks.sudoku_rules import known_cells
 
 Reader = Literal["97", "99", "99.7"]
-READERS: tuple[Reader, ...] = ("97", "99", "99.7")  # per cent of digits read right
+READERS: tuple[Reader, ...] = ("97", "99", "99.7")  # accuracy in per cent
 
 
 @dataclass(frozen=True, eq=False)
 class Reading:
-    """A batch of boards: what the reader says of the hints, and the solutions."""
+    """A batch of boards: the logits of the hints, and the solutions."""
 
     inputs: Tensor  # (B, 324) int8, signs of the logits; 0 where there is no hint
     weights: Tensor  # (B, 324) float64
@@ -36,9 +36,9 @@ class Reading:
 
 
 def read_boards(theory: Theory, reader: Reader, count: int, seed: int = 0) -> Reading:
-    """Boards of 31 to 42 hints whose every hint is read off a random image of its digit.
+    """Boards of 31 to 42 hints, each with the logits of a random image of its digit.
 
-    The logits are those of `benchmarks/readers.py`, kept in this package.
+    `benchmarks/readers.py` made the logits; this package ships them.
     """
     boards = make_boards(count, seed=seed)
     with (resources.files("smtlayer_benchmarks") / "readers.npz").open("rb") as file:

@@ -1,4 +1,4 @@
-"""This file times the clauses that we make of Sudoku, against plain bits and clauses by hand."""
+"""Sudoku in the direct encoding, timed against bit-blasting and hand-written clauses."""
 
 import statistics
 import time
@@ -22,8 +22,8 @@ _BITS, _SIZE = 4, 9
 def values_against_bits(boards: int = 150) -> list[Ratio]:
     """The paper's theory by `to_cnf`, by bit-blasting alone, and one-hot clauses written by hand.
 
-    The same incremental solver solves the same boards of 36 hints in turn, each board once: what
-    it learns on one may help with the next.
+    The same incremental solver solves the same boards of 36 hints, each board once. Clauses learned
+    on one board may help with the next.
     """
     theory = sudoku_theory()
     made = make_boards(boards, hints=(36, 36))
@@ -49,7 +49,7 @@ def values_against_bits(boards: int = 150) -> list[Ratio]:
 
 
 def clauses_by_hand() -> Cnf:
-    """Sudoku as an expert would write it: a variable a cell and number, tied to the bits."""
+    """Sudoku as an expert would write it: one variable per cell and number, tied to the bits."""
     cells = list(product(range(_SIZE), range(_SIZE)))
     number = {(r, c, k): 9 * (9 * r + c) + k for r, c in cells for k in range(1, 10)}
     first_bit = len(number) + 1

@@ -1,4 +1,4 @@
-"""This file times each question against the size of the theory, for every backend that can."""
+"""The time of each query against the size of the theory, for every backend."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -31,7 +31,7 @@ _ENOUGH_S = 0.5
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """A theory and rows to ask about: right inputs, and inputs with one symbol read wrong."""
+    """A theory with correct inputs, and with inputs of which one symbol is wrong."""
 
     family: str  # addition or Sudoku
     size: int
@@ -45,7 +45,7 @@ class Problem:
 
 @dataclass(frozen=True)
 class Cost:
-    """What one question about one row costs."""
+    """The time of one query for one row."""
 
     family: str
     size: int
@@ -53,8 +53,8 @@ class Cost:
     columns: int
     backend: str
     question: Question
-    ms: float | None  # None where the backend cannot
-    note: str  # why not, or how many rows it gave up on
+    ms: float | None  # None if the backend does not support the theory
+    note: str  # the reason, or the number of rows it gave up on
 
 
 def problems() -> Iterator[Callable[[], Problem]]:
@@ -66,7 +66,7 @@ def problems() -> Iterator[Callable[[], Problem]]:
 
 
 def costs(problem: Problem) -> Iterator[Cost]:
-    """Every backend and question for a problem."""
+    """Times every query on every backend."""
     columns = problem.theory.n_inputs + problem.theory.n_outputs
     for name, backend in BACKENDS.items():
         try:
@@ -85,26 +85,28 @@ def costs(problem: Problem) -> Iterator[Cost]:
 
 
 def _time(solver: Solver, problem: Problem, question: Question) -> tuple[float, str]:
-    """Milliseconds a row: of one row if that takes long, else of all rows, again and again."""
+    """Milliseconds per row, over repeated batches; a single row if that row is slow."""
     with one_thread():
-        first_s, gave_up = _asked(solver, problem, question, 1)
+        first_s, gave_up = _timed_query(solver, problem, question, 1)
         spent_s, rows, unknown = (first_s, 1, gave_up) if first_s > _ENOUGH_S else (0.0, 0, 0)
         while spent_s < _ENOUGH_S and rows < 64 * _ROWS:
             batch = 1 if first_s > _ENOUGH_S / 10 else len(problem.right)
-            seconds, gave_up = _asked(solver, problem, question, batch)
+            seconds, gave_up = _timed_query(solver, problem, question, batch)
             spent_s, rows, unknown = spent_s + seconds, rows + batch, unknown + gave_up
     note = f"gave up on {unknown} of {rows} rows" if unknown else ""
     return spent_s / rows * 1000, note
 
 
-def _asked(solver: Solver, problem: Problem, question: Question, batch: int) -> tuple[float, int]:
-    """Seconds for some rows, and how many of them the solver gave up on."""
+def _timed_query(
+    solver: Solver, problem: Problem, question: Question, batch: int
+) -> tuple[float, int]:
+    """The seconds for the first rows, and the number of rows the solver gave up on."""
     start = time.perf_counter()
-    status = _ask(solver, problem, question, batch)
+    status = _query(solver, problem, question, batch)
     return time.perf_counter() - start, int((status == Status.UNKNOWN).sum())
 
 
-def _ask(solver: Solver, problem: Problem, question: Question, batch: int) -> Tensor:
+def _query(solver: Solver, problem: Problem, question: Question, batch: int) -> Tensor:
     wrong, weights = problem.wrong[:batch], problem.weights[:batch]
     if question == "solve":
         return solver.solve(problem.right[:batch]).status
@@ -114,7 +116,7 @@ def _ask(solver: Solver, problem: Problem, question: Question, batch: int) -> Te
 
 
 def _addition(digits: int) -> Problem:
-    """One digit of one number read wrong; the sum as it should be."""
+    """One digit is wrong; the sum is that of the correct digits."""
     theory = long_addition_theory(digits)
     draw = torch.Generator().manual_seed(digits)
     numbers = torch.randint(0, 10, (_ROWS, 2 * digits), generator=draw)
@@ -137,7 +139,7 @@ def _addition(digits: int) -> Problem:
 
 
 def _sudoku(box: int, hints: int) -> Problem:
-    """One hint read as another number; the other cells as they should be."""
+    """One hint is wrong; the other cells are correct."""
     theory, size = sudoku_theory(box), box * box
     made = make_boards(_ROWS if box < 4 else 4, box=box, hints=(hints, hints))
     puzzles, solutions = torch.from_numpy(made.puzzles), torch.from_numpy(made.solutions)

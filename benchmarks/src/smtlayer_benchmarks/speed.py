@@ -20,8 +20,8 @@ from smtlayer_studies.tasks.networks import DenseHead, DigitNetwork
 def layer_against_z3(batch: int = 128, repeats: int = 10) -> Ratio:
     """MNIST addition, forward `smt` and backward `core`, against z3 asked row by row; one CPU core.
 
-    Logits are random, so that nearly every row is asked going back. Ours includes autograd and the
-    gradient; the baseline only its questions.
+    Logits are random, so nearly every row needs a core in the backward pass. Our time includes
+    autograd and the gradient; the baseline's time is that of its queries alone.
     """
     theory = addition_theory()
     layer = SMTLayer(theory, backend=Table())
@@ -53,7 +53,7 @@ def step_against_dense(device: str = "cpu", batch: int = 128, repeats: int = 0) 
     """A whole training step with the layer over the same step with a dense head.
 
     The paper's network and optimiser (SGD with momentum, clipped gradients); images are noise, so
-    that nearly every row is asked going back.
+    nearly every row needs a core in the backward pass.
     """
     repeats = repeats or (200 if device.startswith("cuda") else 8)
     theory = addition_theory()

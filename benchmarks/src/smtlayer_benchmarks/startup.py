@@ -1,4 +1,4 @@
-"""This file times the start: from a theory's definition to a layer that answers."""
+"""The time from a theory's definition to a layer that is ready."""
 
 import json
 import os
@@ -42,7 +42,7 @@ class Start:
 
 
 def startup() -> list[Start]:
-    """Every task's theory, without a cache and with the cache that this left behind."""
+    """Every task's theory, first with an empty cache and then with a filled one."""
     with tempfile.TemporaryDirectory() as folder:
         cold, cached = (_in_a_new_process(folder) for _ in range(2))
     return [Start(task, backend, s, cached[task][1]) for task, (backend, s) in cold.items()]
@@ -59,7 +59,7 @@ def _in_a_new_process(cache: str) -> dict[str, tuple[str, float]]:
 
 
 def report() -> None:
-    """Prints who answers and the seconds for each task, as JSON."""
+    """Prints the backend and the seconds of each task, as JSON."""
     found = {}
     SMTLayer(addition_theory())  # first calls of torch and z3
     for task, make in THEORIES.items():

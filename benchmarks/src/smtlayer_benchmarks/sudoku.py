@@ -1,4 +1,4 @@
-"""This file times Sudoku: solve, core and weighted repair, against z3 on the paper's theory."""
+"""Sudoku timed against z3 on the paper's theory: solve, core and weighted repair."""
 
 import statistics
 import time
@@ -21,12 +21,12 @@ _Z3_LIMIT_MS = 120_000
 
 
 def sudoku_ratios(boards: int = 20, repairs: int = 5, ours: int = 200) -> list[Ratio]:
-    """The three questions, each with its bar.
+    """The ratios of the three queries, each with its bar.
 
     Args:
-        boards: Boards that both sides solve, and blame a wrong hint of.
-        repairs: Boards for which z3 is asked for a repair, seconds each.
-        ours: Boards that we repair, for the median and the worst.
+        boards: Boards on which both sides solve and find a core.
+        repairs: Boards that z3 repairs, at seconds each.
+        ours: Boards that `Sat` repairs, for the median and the maximum.
     """
     theory = sudoku_theory()
     made = make_boards(boards, hints=(_HINTS, _HINTS))
@@ -123,7 +123,7 @@ def _overruled(boards: Reading, answers: Tensor) -> Tensor:
 
 
 def _batch(boards: Reading, ask: Callable[[], Tensor]) -> tuple[float, Tensor]:
-    """Milliseconds a board when all are asked at once, the median of several times."""
+    """Median milliseconds per board when all boards are one batch."""
     times = []
     for _ in range(7):
         start = time.perf_counter()
@@ -133,7 +133,7 @@ def _batch(boards: Reading, ask: Callable[[], Tensor]) -> tuple[float, Tensor]:
 
 
 def _each(boards: Reading, ask: Callable[[Tensor], Tensor]) -> tuple[list[float], Tensor]:
-    """Milliseconds of each board asked alone, and the answers."""
+    """Milliseconds of each board as a batch of one, and the answers."""
     times, answers = [], []
     for i in range(len(boards.inputs)):
         start = time.perf_counter()

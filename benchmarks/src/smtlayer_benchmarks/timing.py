@@ -1,4 +1,4 @@
-"""This file measures ratios, both sides in turn in one run, so that a busy machine slows both."""
+"""Ratios of two timings that alternate in one run, so that other load affects both."""
 
 import statistics
 import time
@@ -18,7 +18,7 @@ class Ratio:
     baseline: str
     baseline_ms: float
     ratio: float  # baseline over ours if `faster`, else ours over baseline
-    faster: bool  # whether the ratio says how much faster we are, or how much slower
+    faster: bool  # True if a larger ratio is better
     bar: float
     device: str
     note: str = ""

@@ -1,4 +1,4 @@
-"""This file times two worker processes over one, on rows of a few milliseconds."""
+"""Two worker processes timed against one, on rows of a few milliseconds."""
 
 import time
 
@@ -10,7 +10,7 @@ from smtlayer_studies.tasks.visual_sudoku import sudoku_theory
 
 
 def two_workers_over_one(batch: int = 64, repeats: int = 5) -> Ratio:
-    """Sudoku boards solved by z3, some ten milliseconds each, by one and by two workers in turn."""
+    """Sudoku boards of about ten milliseconds each, solved by z3 with one and with two workers."""
     theory = sudoku_theory()
     boards = read_boards(theory, "99", batch)
 
