@@ -18,12 +18,12 @@ from typing import Any
 from smtlayer.lab.laboratory import LabOptions, LabResult, LabRun
 from smtlayer.lab.plot import draw_lab
 from smtlayer_benchmarks.scaling import Cost
-from smtlayer_studies.reports import draw_scaling
-from smtlayer_studies.reports.layout import summary, tables
-from smtlayer_studies.reports.provenance import png_stamp, records_digest, stamp_png
+from smtlayer_benchmarks.scaling_plot import draw_scaling
+from smtlayer_studies.reports.picture_stamps import png_stamp, records_digest, stamp_png
 from smtlayer_studies.reports.render import markdown
+from smtlayer_studies.reports.result_tables import summary, tables
+from smtlayer_studies.reports.results import holds_records, read_results, results_of
 from smtlayer_studies.reports.results_plot import draw_table
-from smtlayer_studies.reports.table import holds_records, read_results, results_of
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent

@@ -1,6 +1,6 @@
 from smtlayer import Sat, Status
 from smtlayer_benchmarks.scaling import QUESTIONS, Cost, _addition, _sudoku, costs, problems
-from smtlayer_studies.reports import draw_scaling
+from smtlayer_benchmarks.scaling_plot import draw_scaling
 
 
 def test_all_sizes_are_there():

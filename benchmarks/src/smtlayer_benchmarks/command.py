@@ -23,11 +23,19 @@ if TYPE_CHECKING:
     import torch
 
     from smtlayer import provenance, pyplot
-    from smtlayer_benchmarks import encodings, scaling, speed, startup, sudoku, timing, workers
-    from smtlayer_studies import reports
+    from smtlayer_benchmarks import (
+        encodings,
+        scaling,
+        scaling_plot,
+        speed,
+        startup,
+        sudoku,
+        timing,
+        workers,
+    )
     from smtlayer_studies.runs import options
 else:
-    torch, reports = Later("torch"), Later("smtlayer_studies.reports")
+    torch, scaling_plot = Later("torch"), Later("smtlayer_benchmarks.scaling_plot")
     speed, sudoku = Later("smtlayer_benchmarks.speed"), Later("smtlayer_benchmarks.sudoku")
     encodings, workers = (
         Later("smtlayer_benchmarks.encodings"),
@@ -103,7 +111,7 @@ def bench(
         _show([asdict(cost) for cost in found], _costs(found), origin)
         if plot is not None:
             console.print(
-                f"plot  {reports.draw_scaling(found, plot)}", highlight=False, soft_wrap=True
+                f"plot  {scaling_plot.draw_scaling(found, plot)}", highlight=False, soft_wrap=True
             )
     if strict and not all([one.met for one in ratios] + [one.met for one in starts]):
         raise typer.Exit(ExitCode.UNMET)

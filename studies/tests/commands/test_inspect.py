@@ -13,8 +13,8 @@ from reports.made_runs import addition_runs, taught_run
 from smtlayer.errors import SMTLayerError
 from smtlayer_cli import app
 from smtlayer_cli.errors import ExitCode, exit_code_of
-from smtlayer_studies.reports.inspected import find_row
-from smtlayer_studies.reports.loaded import RunFolder
+from smtlayer_studies.reports.example_report import find_example
+from smtlayer_studies.runs.run_folder import RunFolder
 
 HOW_TO = Path(__file__).parents[3] / "docs" / "how-to" / "inspect.md"
 run = CliRunner().invoke
@@ -103,7 +103,7 @@ def test_the_next_failed_and_the_next_corrected_row_are_found(folder):
 def all_right(folder, monkeypatch):
     """A run that answers all its rows right at once."""
     told = lambda examples: ["right"] * len(examples)  # noqa: E731
-    monkeypatch.setattr("smtlayer_studies.reports.inspected.outcomes", told)
+    monkeypatch.setattr("smtlayer_studies.reports.example_report.outcomes", told)
     return folder
 
 
@@ -121,13 +121,13 @@ def test_no_such_row_is_said(capsys, all_right):
 def test_a_search_counts_the_rows_it_has_seen(all_right):
     run, counted = RunFolder.read(all_right).load(), []
     with pytest.raises(SMTLayerError, match="None of the 40 test rows failed"):
-        find_row(run, 7, ["failed"], on_rows=lambda *count: counted.append(count))
+        find_example(run, 7, ["failed"], on_rows=lambda *count: counted.append(count))
     assert counted == [(i, 40) for i in range(1, 41)]
 
 
 def test_an_earlier_row_is_named_if_there_is_none_from_the_number_on(capsys, tmp_path):
     run = RunFolder.read(taught_run(tmp_path)).load()
-    first = find_row(run, 0, ["failed"])
+    first = find_example(run, 0, ["failed"])
     assert first < 39
     _, told = refused(capsys, run.folder.path, "--failed", "--row", 39)
     assert told == (

@@ -14,7 +14,7 @@ from smtlayer.errors import ConfigError, MissingDataError
 from smtlayer_cli.choices import chosen, seeds_of
 from smtlayer_studies.commands import reproduce
 from smtlayer_studies.commands.reproduce import reproduce_app
-from smtlayer_studies.reports.layout import DASH
+from smtlayer_studies.reports.result_tables import DASH
 from smtlayer_studies.runs import grid
 
 ONLY = ("table1", "--records-only")

@@ -9,8 +9,8 @@ from pathlib import Path
 import torch
 import torch.nn.functional as F
 
-from smtlayer_studies.reports.loaded import RunFolder
 from smtlayer_studies.runs import RunConfig, run
+from smtlayer_studies.runs.run_folder import RunFolder
 
 _SMALL = {"epochs": 2, "rows": 64, "batch_size": 16, "lr": 1e-3, "test_rows": 40}
 

@@ -9,13 +9,13 @@ from rich.console import Console
 from reports.made import PixelReader, fake_digits
 from reports.made_runs import addition_runs, small_run
 from reports.page_checks import checked
-from reports.test_runs import sudoku, whole_image_algebra
+from reports.test_run_pictures import sudoku, whole_image_algebra
 from smtlayer import SMTLayer
-from smtlayer_studies.reports.loaded import LoadedRun, RunFolder
-from smtlayer_studies.reports.looked import labels, look
 from smtlayer_studies.reports.page import report_page, write_report
-from smtlayer_studies.reports.told import told
+from smtlayer_studies.reports.run_summary import labels, summarize
+from smtlayer_studies.reports.terminal import example_text
 from smtlayer_studies.runs import load_experiment
+from smtlayer_studies.runs.run_folder import LoadedRun, RunFolder
 from smtlayer_studies.tasks import LiarsPuzzle, MnistAddition, VisualAlgebra
 from smtlayer_studies.tasks.base import Model
 
@@ -68,27 +68,27 @@ def test_a_run_that_was_cut_short_is_not_set_against_the_paper(copied, tmp_path)
 
 def test_its_examples_have_pictures_and_explanations(tmp_path):
     page = page_of(addition_runs()["best"], tmp_path=tmp_path)
-    looked = look(RunFolder.read(addition_runs()["best"]), "best")
-    assert looked.rows == 40
-    assert sum(looked.counts.values()) == 40
+    summary = summarize(RunFolder.read(addition_runs()["best"]), "best")
+    assert summary.rows == 40
+    assert sum(summary.counts.values()) == 40
     images = [image for image in page.all("img") if image["alt"].startswith("The image of")]
-    assert len(images) == 2 * len(looked.examples)
-    for one in looked.examples:
+    assert len(images) == 2 * len(summary.examples)
+    for one in summary.examples:
         assert f"test row {one.number} {one.outcome}" in page.text
         assert one.answers[0] in page.text
 
 
 def test_counts_of_the_page_agree_with_the_model():
-    looked = look(RunFolder.read(addition_runs()["best"]), "best")
+    summary = summarize(RunFolder.read(addition_runs()["best"]), "best")
     loaded = RunFolder.read(addition_runs()["best"]).load()
     batch = loaded.rows()[1].batch(torch.arange(40))
     with torch.no_grad():
         logits, outputs = loaded.model(batch.features)
     right = ((outputs > 0) == (batch.targets > 0.5)).all(-1)
-    assert looked.counts.get("failed", 0) == int((~right).sum())
+    assert summary.counts.get("failed", 0) == int((~right).sum())
     theory = loaded.task.theory
     read, truth = theory.decode_inputs(logits), theory.decode_inputs(batch.symbols)
-    (told,) = looked.confusions
+    (told,) = summary.confusions
     assert told.total == 80
     for i, value in enumerate(told.truths):
         for j, other in enumerate(told.truths):
@@ -198,15 +198,15 @@ def test_every_task_has_a_page(make, network, noise, tmp_path, monkeypatch):
     model = Model(noisy(network(), noise) if noise else network(), SMTLayer(task.theory)).eval()
     folder = RunFolder.read(addition_runs()["best"])
     monkeypatch.setattr(RunFolder, "load", lambda self, data_dir=None: LoadedRun(self, task, model))
-    looked = look(folder, "made")
-    assert looked.examples
-    page = checked(report_page([looked]))
-    for one in looked.examples:
+    summary = summarize(folder, "made")
+    assert summary.examples
+    page = checked(report_page([summary]))
+    for one in summary.examples:
         assert f"test row {one.number} {one.outcome}" in page.text
-    assert any(one.outcome != "right" for one in looked.examples)
-    for one in looked.examples:  # and a view for terminals
+    assert any(one.outcome != "right" for one in summary.examples)
+    for one in summary.examples:  # and a view for terminals
         console = Console(file=io.StringIO(), width=90)
-        console.print(told(one, "made", 90))
+        console.print(example_text(one, "made", 90))
         shown = console.file.getvalue()
         assert shown.startswith(f"made, test row {one.number}: {one.outcome}\n")
         assert one.answers[0] in shown

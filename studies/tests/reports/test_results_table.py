@@ -7,16 +7,16 @@ import pytest
 
 from made_records import keep, record, timing
 from smtlayer.errors import ConfigError, MissingDataError
-from smtlayer_studies.reports.layout import DASH, TIMES, summary, tables
 from smtlayer_studies.reports.render import html, latex, markdown, terminal, terminal_width
-from smtlayer_studies.reports.results_plot import _position, draw_table
-from smtlayer_studies.reports.table import (
+from smtlayer_studies.reports.result_tables import DASH, TIMES, summary, tables
+from smtlayer_studies.reports.results import (
     holds_records,
     left_out,
     read_results,
     results_json,
     results_of,
 )
+from smtlayer_studies.reports.results_plot import _position, draw_table
 
 ROOT = Path(__file__).parents[3]
 KEYS = [

@@ -18,7 +18,7 @@ from smtlayer_studies.runs import Epoch, RunRecord, Trainer, evaluate, run, time
 def _bits(monkeypatch, task):
     module = import_module("smtlayer_studies.runs.run")  # the name `run` is a function in the package
     monkeypatch.setattr(module, "make_task", lambda options, data_dir: task)
-    monkeypatch.setattr("smtlayer_studies.runs.timing.make_task", lambda options, data_dir: task)
+    monkeypatch.setattr("smtlayer_studies.runs.epoch_timing.make_task", lambda options, data_dir: task)
 
 
 def test_a_run_leaves_configuration_record_and_weights(config, tmp_path):
@@ -143,7 +143,7 @@ def test_timing_takes_turns_and_drops_the_first_epoch(config):
 
 
 def test_a_method_is_timed_beside_itself_with_a_dense_head(config, monkeypatch):
-    module, turns = import_module("smtlayer_studies.runs.timing"), []
+    module, turns = import_module("smtlayer_studies.runs.epoch_timing"), []
 
     class Clock:
         """Each epoch is two seconds longer than the one before, twice that with a layer."""
@@ -175,7 +175,7 @@ def test_a_method_is_timed_beside_itself_with_a_dense_head(config, monkeypatch):
 
 
 def test_the_spread_of_a_ratio_is_over_pairs_of_epochs_that_ran_together(config):
-    module = import_module("smtlayer_studies.runs.timing")
+    module = import_module("smtlayer_studies.runs.epoch_timing")
     timing = module._timing(config(), [2.0, 3.0], [1.0, 2.0])
     assert timing.ratio == pytest.approx(5 / 3)
     assert timing.ratio_sd == pytest.approx(0.5**0.5 / 2)  # of 2 and 1.5

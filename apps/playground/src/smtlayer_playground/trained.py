@@ -11,7 +11,7 @@ from torch import nn
 
 from smtlayer.errors import ConfigError, MissingDataError
 from smtlayer.theory import Theory
-from smtlayer_studies.reports.loaded import RunFolder, find_runs
+from smtlayer_studies.runs.run_folder import RunFolder, find_runs
 from smtlayer_studies.tasks import Model
 from smtlayer_studies.tasks.liars_network import SentenceReader
 from smtlayer_studies.tasks.liars_puzzle import liars_theory

@@ -24,10 +24,10 @@ from smtlayer_cli.waiting import Waiting
 
 if TYPE_CHECKING:
     from smtlayer_studies import runs as training
-    from smtlayer_studies.reports import loaded
     from smtlayer_studies.runs import options as checks
+    from smtlayer_studies.runs import run_folder
 else:
-    training, loaded = Later("smtlayer_studies.runs"), Later("smtlayer_studies.reports.loaded")
+    training, run_folder = Later("smtlayer_studies.runs"), Later("smtlayer_studies.runs.run_folder")
     checks = Later("smtlayer_studies.runs.options")
 
 _LAYER, _FILES = "The layer", "Data and files"
@@ -120,7 +120,7 @@ def evaluate(
     bad: list[SMTLayerError] = []
     left_out = partial(_leave_out, bad)
     done = []
-    for folder in loaded.read_runs(runs, left_out):
+    for folder in run_folder.read_runs(runs, left_out):
         try:
             _check_record(folder, tolerance)
             with Waiting(f"scoring {folder.path}") as waiting:
@@ -146,7 +146,7 @@ def _leave_out(bad: list[SMTLayerError], path: Path, error: SMTLayerError) -> No
     typer.echo(f"Left out {path}: {error}", err=True)
 
 
-def _check_record(folder: loaded.RunFolder, tolerance: float | None) -> None:
+def _check_record(folder: run_folder.RunFolder, tolerance: float | None) -> None:
     """Raises if scores are to be compared with a record that is not there."""
     if tolerance is not None and folder.record is None:
         raise MissingDataError(
@@ -156,7 +156,7 @@ def _check_record(folder: loaded.RunFolder, tolerance: float | None) -> None:
 
 
 def _evaluate(
-    folder: loaded.RunFolder,
+    folder: run_folder.RunFolder,
     given: dict[str, Any],
     split: Literal["test", "validation"] | None,
     rows: int | None,

@@ -17,14 +17,16 @@ from smtlayer_cli.waiting import Waiting
 
 if TYPE_CHECKING:
     from smtlayer import pyplot
-    from smtlayer_studies.reports import inspected, loaded, told
+    from smtlayer_studies.reports import example_report, paper, terminal
+    from smtlayer_studies.runs import run_folder
     from smtlayer_studies.tasks.examples import Examples
 else:
-    inspected, told = (
-        Later("smtlayer_studies.reports.inspected"),
-        Later("smtlayer_studies.reports.told"),
+    example_report, terminal = (
+        Later("smtlayer_studies.reports.example_report"),
+        Later("smtlayer_studies.reports.terminal"),
     )
-    loaded, pyplot = Later("smtlayer_studies.reports.loaded"), Later("smtlayer.pyplot")
+    paper = Later("smtlayer_studies.reports.paper")
+    run_folder, pyplot = Later("smtlayer_studies.runs.run_folder"), Later("smtlayer.pyplot")
 
 _WIDEST = 100
 
@@ -72,28 +74,30 @@ def inspect(
     """
     if picture is not None:
         pyplot.check_picture(picture, "--picture")
-    folder = loaded.RunFolder.read(run)
-    inspected.need_layer(folder)
-    kinds: list[inspected.Outcome] = ["failed"] if failed else []
+    folder = run_folder.RunFolder.read(run)
+    example_report.require_layer(folder)
+    kinds: list[example_report.Outcome] = ["failed"] if failed else []
     kinds += ["corrected"] if corrected else []
     with Waiting(f"loading {run}") as waiting:
         found = folder.load(data_dir)
         if kinds:
             waiting.say(f"searching {run} for rows: {' or '.join(kinds)}")
-            row = [inspected.find_row(found, one, kinds, split, waiting.count) for one in row]
+            row = [
+                example_report.find_example(found, one, kinds, split, waiting.count) for one in row
+            ]
         numbers = list(dict.fromkeys(row))
         waiting.say(f"explaining row {', '.join(map(str, numbers))} of {run}")
-        name, examples = inspected.look_at(found, numbers, split)
-        rows = inspected.explained(found, name, examples, numbers, runner_up)
+        name, examples = example_report.read_examples(found, numbers, split)
+        rows = example_report.explain_examples(found, name, examples, numbers, runner_up)
     if as_json:
         typer.echo(json.dumps([{"run": str(run), **one.to_dict()} for one in rows], indent=1))
         if picture is not None:
-            inspected.draw_rows(found, examples, rows, picture)
+            example_report.draw_reports(found, examples, rows, picture)
         return
     console = Console()
-    width = min(console.width, _WIDEST)
+    width, title = min(console.width, _WIDEST), paper.run_title(folder.config)
     for one in rows:
-        console.print(told.told(one, found.folder.title, width), width=width, highlight=False)
+        console.print(terminal.example_text(one, title, width), width=width, highlight=False)
         if picture is None:
             stem = f"inspect-{split}-row" if split else "inspect-row"
             _draw(console, found, one.examples, [one], run / f"{stem}-{one.number}.png")
@@ -103,13 +107,13 @@ def inspect(
 
 def _draw(
     console: Console,
-    run: loaded.LoadedRun,
+    run: run_folder.LoadedRun,
     examples: Examples,
-    rows: Sequence[inspected.Inspected],
+    rows: Sequence[example_report.ExampleReport],
     path: Path,
 ) -> None:
     try:
-        inspected.draw_rows(run, examples, rows, path)
+        example_report.draw_reports(run, examples, rows, path)
     except MissingPackageError as error:
         console.print(f"No picture: {error}\n", highlight=False)
     else:

@@ -13,9 +13,11 @@ from smtlayer_cli.later import Later
 from smtlayer_cli.waiting import Waiting
 
 if TYPE_CHECKING:
-    from smtlayer_studies.reports import loaded, page
+    from smtlayer_studies.reports import page
+    from smtlayer_studies.runs import run_folder
 else:
-    loaded, page = Later("smtlayer_studies.reports.loaded"), Later("smtlayer_studies.reports.page")
+    page = Later("smtlayer_studies.reports.page")
+    run_folder = Later("smtlayer_studies.runs.run_folder")
 
 
 def report(
@@ -43,7 +45,7 @@ def report(
     """
     if out is not None:
         _check_file(out)
-    folders = [run.path for run in loaded.read_runs(runs, _leave_out)]
+    folders = [run.path for run in run_folder.read_runs(runs, _leave_out)]
     target = out or runs[0] / "report.html"
     with Waiting(f"writing {target}") as waiting:
         written = page.write_report(

@@ -26,19 +26,19 @@ from smtlayer_cli.help import CommandPage, GroupPage
 from smtlayer_cli.later import Later
 
 if TYPE_CHECKING:
-    from smtlayer_studies.reports import layout, paper, render, results_plot
-    from smtlayer_studies.reports import table as records
-    from smtlayer_studies.reports.table import Result
+    from smtlayer_studies.reports import paper, render, result_tables, results_plot
+    from smtlayer_studies.reports import results as records
+    from smtlayer_studies.reports.results import Result
     from smtlayer_studies.runs import experiments, grid
     from smtlayer_studies.runs import options as checks
 else:
-    layout, paper = (
-        Later("smtlayer_studies.reports.layout"),
+    result_tables, paper = (
+        Later("smtlayer_studies.reports.result_tables"),
         Later("smtlayer_studies.reports.paper"),
     )
     render, records = (
         Later("smtlayer_studies.reports.render"),
-        Later("smtlayer_studies.reports.table"),
+        Later("smtlayer_studies.reports.results"),
     )
     results_plot = Later("smtlayer_studies.reports.results_plot")
     experiments, grid = (
@@ -73,10 +73,10 @@ _SUFFIXES = {
     ".md": Format.MARKDOWN, ".tex": Format.LATEX, ".html": Format.HTML, ".json": Format.JSON,
 }  # fmt: skip
 _TEXT: dict[Format, Callable[[Sequence[Result]], str]] = {
-    Format.MARKDOWN: lambda results: render.markdown(layout.tables(results)) + "\n",
-    Format.LATEX: lambda results: render.latex(layout.tables(results)) + "\n",
+    Format.MARKDOWN: lambda results: render.markdown(result_tables.tables(results)) + "\n",
+    Format.LATEX: lambda results: render.latex(result_tables.tables(results)) + "\n",
     Format.HTML: lambda results: render.html(
-        layout.tables(results), "smtlayer: the paper's table, reproduced"
+        result_tables.tables(results), "smtlayer: the paper's table, reproduced"
     ),
     Format.JSON: lambda results: records.results_json(results) + "\n",
 }
@@ -361,7 +361,7 @@ def _show(results: Sequence[Result], shape: Format, out: Path | None) -> None:
 
 
 def _print_tables(results: Sequence[Result], console: Console) -> None:
-    for table in layout.tables(results):
+    for table in result_tables.tables(results):
         if not console.is_terminal:  # a file is as wide as the table
             console.width = max(console.width, render.terminal_width(table))
         console.print(render.terminal(table, console.width))

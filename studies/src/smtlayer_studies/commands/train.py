@@ -33,10 +33,10 @@ from smtlayer_cli.waiting import Waiting
 if TYPE_CHECKING:
     from smtlayer_studies import reports
     from smtlayer_studies import runs as training
-    from smtlayer_studies.reports import loaded
+    from smtlayer_studies.runs import run_folder
 else:
     reports, training = Later("smtlayer_studies.reports"), Later("smtlayer_studies.runs")
-    loaded = Later("smtlayer_studies.reports.loaded")
+    run_folder = Later("smtlayer_studies.runs.run_folder")
 
 _METHODS = ("conventional", "best")
 _LAYER, _FILES = "The layer", "Data and files"
@@ -267,7 +267,7 @@ def _finished(
 ) -> training.RunRecord | None:
     """The record of the same run, if all that it left is there and whole."""
     try:
-        left = loaded.RunFolder.read(folder)
+        left = run_folder.RunFolder.read(folder)
         left.check_model()
     except (ConfigError, MissingDataError):
         if (folder / "record.json").exists():
@@ -275,7 +275,7 @@ def _finished(
         return None
     asked = tomllib.loads(config.to_toml())
     same = left.record is not None and left.record.config == config.as_dict()
-    if not same or left.told != asked:
+    if not same or left.options != asked:
         return None
     console.print(f"{config.method}: finished earlier, in {folder}", highlight=False)
     return left.record

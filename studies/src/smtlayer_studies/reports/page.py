@@ -5,10 +5,8 @@ from pathlib import Path
 
 from smtlayer import __version__
 from smtlayer_studies.reports.charts import Series, curves
+from smtlayer_studies.reports.example_report import ExampleReport, Outcome
 from smtlayer_studies.reports.html import Html, join, tag
-from smtlayer_studies.reports.inspected import Inspected, Outcome
-from smtlayer_studies.reports.loaded import RunFolder
-from smtlayer_studies.reports.looked import Looked, labels, look
 from smtlayer_studies.reports.page_config import configuration, differences
 from smtlayer_studies.reports.page_examples import card, is_big
 from smtlayer_studies.reports.page_parts import (
@@ -20,7 +18,9 @@ from smtlayer_studies.reports.page_parts import (
     tiles,
 )
 from smtlayer_studies.reports.page_style import STYLE
-from smtlayer_studies.reports.paper import row_title
+from smtlayer_studies.reports.paper import row_title, run_title
+from smtlayer_studies.reports.run_summary import RunSummary, labels, summarize
+from smtlayer_studies.runs.run_folder import RunFolder
 
 _HEADINGS: dict[Outcome, str] = {
     "corrected": "Corrected: the network was wrong, the answer is right",
@@ -43,7 +43,7 @@ def write_report(
         out: The HTML file.
         data_dir: The data folder; by default the environment's `SMTLAYER_DATA`. Where data are not
             at hand the page has no examples, and says so.
-        on_run: Called with the name of each run before it is looked at.
+        on_run: Called with the name of each run before it is summary at.
 
     Raises:
         MissingDataError: If a folder is not that of a run.
@@ -52,13 +52,13 @@ def write_report(
     runs = []
     for folder, label in zip(folders, labels(folders), strict=True):
         on_run(label)
-        runs.append(look(folder, label, data_dir))
+        runs.append(summarize(folder, label, data_dir))
     out.parent.mkdir(parents=True, exist_ok=True)
     out.write_text(report_page(runs), encoding="utf-8")
     return out
 
 
-def report_page(runs: Sequence[Looked]) -> str:
+def report_page(runs: Sequence[RunSummary]) -> str:
     """The whole page as text."""
     one = len(runs) == 1
     title = _title(runs)
@@ -81,14 +81,14 @@ def report_page(runs: Sequence[Looked]) -> str:
     return f"<!doctype html>\n{page}\n"
 
 
-def _title(runs: Sequence[Looked]) -> str:
+def _title(runs: Sequence[RunSummary]) -> str:
     rows = list(dict.fromkeys(row_title(run.folder.config.row) for run in runs))
     if len(runs) == 1:
-        return runs[0].folder.title
+        return run_title(runs[0].folder.config)
     return f"{len(runs)} runs of {rows[0]}" if len(rows) == 1 else f"{len(runs)} runs"
 
 
-def _meta(runs: Sequence[Looked]) -> str:
+def _meta(runs: Sequence[RunSummary]) -> str:
     """What all of the runs have in common."""
     records = [run.folder.record for run in runs if run.folder.record is not None]
     data = dict.fromkeys(record.data_title for record in records)
@@ -102,14 +102,14 @@ def _meta(runs: Sequence[Looked]) -> str:
     return " · ".join(part for part in said if part)
 
 
-def _single_links(run: Looked) -> list[tuple[str, str]]:
+def _single_links(run: RunSummary) -> list[tuple[str, str]]:
     found = [("scores", "Scores"), ("paper", "Paper"), ("training", "Training")]
     found += [("solver", "Solver")] if run.folder.config.layer else []
     found += [("symbols", "Symbols")] if run.confusions else []
     return [*found, ("examples", "Examples"), ("configuration", "Configuration")]
 
 
-def _single(run: Looked) -> Html:
+def _single(run: RunSummary) -> Html:
     layer = run.folder.config.layer is not None
     return join(
         tag("div", tiles(run.folder), id="scores"),
@@ -122,13 +122,13 @@ def _single(run: Looked) -> Html:
     )
 
 
-def _several_links(runs: Sequence[Looked]) -> list[tuple[str, str]]:
+def _several_links(runs: Sequence[RunSummary]) -> list[tuple[str, str]]:
     found = [("scores", "Scores"), ("paper", "Paper"), ("training", "Training"),
              ("differences", "Differences")]  # fmt: skip
     return found + [(anchor(run), run.label) for run in runs]
 
 
-def _several(runs: Sequence[Looked]) -> Html:
+def _several(runs: Sequence[RunSummary]) -> Html:
     return join(
         _part(2, "scores", "Scores", comparison(runs)),
         _part(2, "paper", "Against the paper", against_paper(runs)),
@@ -138,7 +138,7 @@ def _several(runs: Sequence[Looked]) -> Html:
     )
 
 
-def _run_section(run: Looked) -> Html:
+def _run_section(run: RunSummary) -> Html:
     layer, place = run.folder.config.layer is not None, anchor(run)
     return tag(
         "section",
@@ -153,7 +153,7 @@ def _run_section(run: Looked) -> Html:
     )  # fmt: skip
 
 
-def _series(run: Looked) -> Series:
+def _series(run: RunSummary) -> Series:
     record = run.folder.record
     score = None if record is None else record.scores.get("accuracy")
     labelled = run.folder.config.pretrain.kind != "autoencoder"
@@ -165,7 +165,7 @@ def _part(level: int, place: str, title: str, *inside: Html | None) -> Html:
     return tag("section", head, *inside, class_="part", id=place, aria_labelledby=f"{place}-title")
 
 
-def _symbols(run: Looked, level: int, place: str) -> Html | None:
+def _symbols(run: RunSummary, level: int, place: str) -> Html | None:
     if not run.confusions:
         return None
     said = (
@@ -178,7 +178,7 @@ def _symbols(run: Looked, level: int, place: str) -> Html | None:
     return _part(level, place, "Confusion of symbols", *parts)
 
 
-def _examples(run: Looked, level: int, place: str) -> Html:
+def _examples(run: RunSummary, level: int, place: str) -> Html:
     if run.note:
         return _part(level, place, "Examples", tag("p", run.note, class_="note"))
     parts: list[Html] = [_counts(run)]
@@ -189,7 +189,7 @@ def _examples(run: Looked, level: int, place: str) -> Html:
     return _part(level, place, "Examples", *parts)
 
 
-def _counts(run: Looked) -> Html:
+def _counts(run: RunSummary) -> Html:
     counts = run.counts or {}
     words: dict[Outcome, str] = {
         "right": "were right at once",
@@ -199,11 +199,11 @@ def _counts(run: Looked) -> Html:
     said = ", ".join(f"{counts.get(name, 0):,} {word}" for name, word in words.items())
     command = f"smtlayer inspect {run.folder.path} --row N"
     return tag(
-        "p", f"Of the first {run.rows:,} {run.split} rows {said}. Any row can be looked at with ",
+        "p", f"Of the first {run.rows:,} {run.split} rows {said}. Any row can be summary at with ",
         tag("code", command), ".",
     )  # fmt: skip
 
 
-def _cards(found: Sequence[Inspected], level: int) -> Html:
+def _cards(found: Sequence[ExampleReport], level: int) -> Html:
     big = " big" if is_big(found[0]) else ""
     return tag("div", *(card(one, level) for one in found), class_=f"cards{big}")

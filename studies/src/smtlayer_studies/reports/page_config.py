@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from smtlayer_studies.reports.html import Html, join, tag
-from smtlayer_studies.reports.layout import DASH
-from smtlayer_studies.reports.loaded import RunFolder
-from smtlayer_studies.reports.looked import Looked
+from smtlayer_studies.reports.result_tables import DASH
+from smtlayer_studies.reports.run_summary import RunSummary
+from smtlayer_studies.runs.run_folder import RunFolder
 
 
 def configuration(run: RunFolder, level: int) -> Html:
@@ -16,8 +16,8 @@ def configuration(run: RunFolder, level: int) -> Html:
         run: Whose.
         level: Of the headings.
     """
-    plain = {name: value for name, value in run.told.items() if not isinstance(value, Mapping)}
-    tables = {name: value for name, value in run.told.items() if isinstance(value, Mapping)}
+    plain = {name: value for name, value in run.options.items() if not isinstance(value, Mapping)}
+    tables = {name: value for name, value in run.options.items() if isinstance(value, Mapping)}
     parts = {"run": plain, **tables}
     record = run.record
     if record is not None:
@@ -39,9 +39,9 @@ def _group(level: int, name: str, options: Mapping[str, Any]) -> Html:
     return tag("div", tag(f"h{level}", name), tag("table", tag("tbody", *lines)))
 
 
-def differences(runs: Sequence[Looked]) -> Html:
+def differences(runs: Sequence[RunSummary]) -> Html:
     """The options that are not the same in all runs that have them."""
-    flat = [_flat(run.folder.told) for run in runs]
+    flat = [_flat(run.folder.options) for run in runs]
     lines = []
     for name in dict.fromkeys(name for options in flat for name in options):
         if len({shown(options[name]) for options in flat if name in options}) > 1:

@@ -7,8 +7,8 @@ from math import isqrt
 from torch import Tensor
 
 from smtlayer.nn.explain_text import Statement, percent, verdict
+from smtlayer_studies.reports.example_report import ExampleReport, certainty
 from smtlayer_studies.reports.html import Html, tag
-from smtlayer_studies.reports.inspected import Inspected, certainty
 from smtlayer_studies.reports.png import png_uri
 from smtlayer_studies.reports.sentences import PARTS, written
 from smtlayer_studies.tasks.examples import Reading
@@ -16,7 +16,7 @@ from smtlayer_studies.tasks.examples import Reading
 _LONG = 450  # characters of an explanation that is not shown at once
 
 
-def card(one: Inspected, level: int) -> Html:
+def card(one: ExampleReport, level: int) -> Html:
     """A row with its picture and its explanation.
 
     Args:
@@ -31,18 +31,18 @@ def card(one: Inspected, level: int) -> Html:
     return tag("article", head, _PICTURES[one.task](one), _answer(one), _why(one), class_="card")
 
 
-def is_big(one: Inspected) -> bool:
+def is_big(one: ExampleReport) -> bool:
     """Whether its card needs more room than most."""
     return one.task in ("visual-sudoku", "liars-puzzle")
 
 
-def _answer(one: Inspected) -> Html:
+def _answer(one: ExampleReport) -> Html:
     found, truth = one.answers
     beside = tag("small", f"truth: {truth}") if one.outcome == "failed" and truth else None
     return tag("p", found, beside, class_=f"answer {one.outcome}")
 
 
-def _why(one: Inspected) -> Html:
+def _why(one: ExampleReport) -> Html:
     """The explanation; what is long of it opens on demand."""
     told = one.statements
     short = [part for part in told if part[0] == "overruled"]
@@ -70,7 +70,7 @@ def _lines(told: Sequence[str]) -> list[Html]:
     return parts
 
 
-def _images(one: Inspected) -> Html:
+def _images(one: ExampleReport) -> Html:
     """An image a symbol, or one for all of them, with the bits that were read below."""
     features, told = one.examples.batch.features[0], one.symbols
     if features.ndim == 3:
@@ -110,7 +110,7 @@ def _mark(told: Reading) -> str | None:
     return "wrong" if told.wrong else "changed" if told.overruled else None
 
 
-def _sentences(one: Inspected) -> Html:
+def _sentences(one: ExampleReport) -> Html:
     """The sentences of a puzzle, and what was made of each."""
     told, lines = one.symbols, []
     for i, tokens in enumerate(one.examples.batch.features[0]):
@@ -128,7 +128,7 @@ def _chip(told: Reading) -> Html:
     return tag("span", told.text, class_=" ".join(["chip", *marks]), title=said)
 
 
-def _board(one: Inspected) -> Html:
+def _board(one: ExampleReport) -> Html:
     """A Sudoku: images where there are hints, numbers that were filled in elsewhere."""
     found, wanted = one.boards
     hints = {told.name: told for told in one.symbols}
@@ -164,7 +164,7 @@ def _filled(number: object, truth: object, edges: Sequence[str]) -> Html:
     return tag("div", shown, small, class_=" ".join([*kind, *edges]) or None)
 
 
-_PICTURES: Mapping[str, Callable[[Inspected], Html]] = {
+_PICTURES: Mapping[str, Callable[[ExampleReport], Html]] = {
     "mnist-addition": _images,
     "visual-algebra": _images,
     "liars-puzzle": _sentences,

@@ -9,12 +9,12 @@ from typing import Any
 from smtlayer.errors import ConfigError
 from smtlayer_studies.reports.confusion import Confusion, right_share
 from smtlayer_studies.reports.html import Html, join, tag
-from smtlayer_studies.reports.layout import DASH
-from smtlayer_studies.reports.loaded import RunFolder
-from smtlayer_studies.reports.looked import Looked
 from smtlayer_studies.reports.paper import DEVICE, QUOTED_FROM, ROWS, TITLES
-from smtlayer_studies.reports.table import left_out
+from smtlayer_studies.reports.result_tables import DASH
+from smtlayer_studies.reports.results import left_out
+from smtlayer_studies.reports.run_summary import RunSummary
 from smtlayer_studies.runs import RunConfig, RunRecord, load_experiment
+from smtlayer_studies.runs.run_folder import RunFolder
 
 _SCORES = {
     "accuracy": "rows right",
@@ -70,7 +70,7 @@ def solver_share(run: RunFolder) -> float | None:
     return sum(e["solver"]["solver_seconds"] for e in epochs) / seconds if seconds else None
 
 
-def comparison(runs: Sequence[Looked]) -> Html:
+def comparison(runs: Sequence[RunSummary]) -> Html:
     """The scores of all runs side by side, with mean and spread where seeds are several."""
     heads = ["run", *_SHORT.values(), "s per epoch", "in the solver"]
     lines = [tag("tr", *map(_th, heads[:1]), *map(_th, heads[1:]))]
@@ -87,20 +87,20 @@ def _th(text: str) -> Html:
     return tag("th", text, scope="col")
 
 
-def _groups(runs: Sequence[Looked]) -> list[list[Looked]]:
+def _groups(runs: Sequence[RunSummary]) -> list[list[RunSummary]]:
     """Runs that differ in nothing but their seed."""
-    groups: dict[str, list[Looked]] = {}
+    groups: dict[str, list[RunSummary]] = {}
     for run in runs:
-        same = {name: value for name, value in run.folder.told.items() if name != "seed"}
+        same = {name: value for name, value in run.folder.options.items() if name != "seed"}
         groups.setdefault(json.dumps(same, sort_keys=True, default=str), []).append(run)
     return list(groups.values())
 
 
-def _records(runs: Sequence[Looked]) -> list[RunRecord]:
+def _records(runs: Sequence[RunSummary]) -> list[RunRecord]:
     return [run.folder.record for run in runs if run.folder.record is not None]
 
 
-def _line(run: Looked) -> Html:
+def _line(run: RunSummary) -> Html:
     record, share = run.folder.record, solver_share(run.folder)
     name = tag("th", tag("a", run.label, href=f"#{anchor(run)}"), scope="row")
     if record is None:
@@ -112,7 +112,7 @@ def _line(run: Looked) -> Html:
     return tag("tr", name, *(tag("td", cell) for cell in cells))
 
 
-def _mean(group: Sequence[Looked]) -> Html:
+def _mean(group: Sequence[RunSummary]) -> Html:
     records = _records(group)
     cells = [
         spread([record.scores[score] for record in records if score in record.scores])
@@ -124,7 +124,7 @@ def _mean(group: Sequence[Looked]) -> Html:
                tag("td", ""), class_="mean")  # fmt: skip
 
 
-def against_paper(runs: Sequence[Looked]) -> Html:
+def against_paper(runs: Sequence[RunSummary]) -> Html:
     """Our runs beside what the paper reports, a table for each row of its table."""
     parts: list[Html] = []
     for row in dict.fromkeys(run.folder.config.row for run in runs):
@@ -143,7 +143,7 @@ def against_paper(runs: Sequence[Looked]) -> Html:
     return join(*parts, tag("p", told, class_="note"))
 
 
-def _paper_table(row: str, runs: Sequence[Looked]) -> Html:
+def _paper_table(row: str, runs: Sequence[RunSummary]) -> Html:
     quoted = ROWS[row].methods
     lines = [
         _paper_line(f"{TITLES[name]} †", quoted[name].accuracy, f"{quoted[name].accuracy:.1f}",
@@ -174,7 +174,7 @@ def _paper_line(name: str, share: float, shown: str, seconds: str, *, ours: bool
     )  # fmt: skip
 
 
-def _cautions(runs: Sequence[Looked]) -> list[Html]:
+def _cautions(runs: Sequence[RunSummary]) -> list[Html]:
     """Why ours cannot be set against the paper's."""
     done = [run.folder for run in runs if run.folder.record is not None]
     reasons = dict.fromkeys(left_out(asdict(record)) for record in _records(runs))
@@ -309,7 +309,7 @@ def _heat_cell(count: int, total: int, *, right: bool) -> Html:
     return tag("td", str(count), style=style, title=percent(share))
 
 
-def anchor(run: Looked) -> str:
+def anchor(run: RunSummary) -> str:
     """Where a run is on the page."""
     return "run-" + "".join(c if c.isalnum() else "-" for c in run.label.lower())
 

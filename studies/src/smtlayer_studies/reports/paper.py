@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from smtlayer_studies.runs import RunConfig
+
 RESULTS_TABLE = "Table 1"
 TRAINING_TABLE = "Table 2"
 DEVICE = "NVIDIA RTX 3080"
@@ -124,3 +126,8 @@ def row_title(name: str) -> str:
         ('MNIST+ 10 %', 'my-row')
     """
     return ROWS[name].title if name in ROWS else name
+
+
+def run_title(config: RunConfig) -> str:
+    """The experiment of a run as tables call it, and the method."""
+    return f"{row_title(config.row)}, {config.method}"

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 from html import escape
 from typing import TYPE_CHECKING
 
-from smtlayer_studies.reports.layout import DASH, QUOTED, TIMES, TextTable
+from smtlayer_studies.reports.result_tables import DASH, QUOTED, TIMES, TextTable
 
 if TYPE_CHECKING:
     from rich.table import Table as RichTable

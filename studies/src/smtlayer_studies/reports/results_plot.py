@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from smtlayer.pyplot import pyplot
-from smtlayer_studies.reports.layout import method_title
 from smtlayer_studies.reports.paper import ROWS, TITLES, row_title
-from smtlayer_studies.reports.table import METHODS, Result
+from smtlayer_studies.reports.result_tables import method_title
+from smtlayer_studies.reports.results import METHODS, Result
 
 _COLOURS = {
     "conventional": "#cbd5e1", "conventional-same-budget": "#64748b", "paper": "#2563eb",

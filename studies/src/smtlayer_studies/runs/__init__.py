@@ -15,8 +15,8 @@ from smtlayer_studies.runs.records import RunRecord as RunRecord
 from smtlayer_studies.runs.run import Run as Run
 from smtlayer_studies.runs.run import run as run
 from smtlayer_studies.runs.run import scored_rows as scored_rows
-from smtlayer_studies.runs.timing import Timing as Timing
-from smtlayer_studies.runs.timing import time_epochs as time_epochs
+from smtlayer_studies.runs.epoch_timing import Timing as Timing
+from smtlayer_studies.runs.epoch_timing import time_epochs as time_epochs
 from smtlayer_studies.runs.trainer import Epoch as Epoch
 from smtlayer_studies.runs.trainer import Event as Event
 from smtlayer_studies.runs.trainer import Trainer as Trainer

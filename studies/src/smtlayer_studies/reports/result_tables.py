@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from smtlayer_studies.reports.differences import NOTES
 from smtlayer_studies.reports.paper import DEVICE, QUOTED_FROM, ROWS, TITLES, row_title
-from smtlayer_studies.reports.table import LEAST_EPOCHS, Result
+from smtlayer_studies.reports.results import LEAST_EPOCHS, Result
 
 DASH = "\N{EN DASH}"
 QUOTED = "\N{DAGGER}"

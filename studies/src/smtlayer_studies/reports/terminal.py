@@ -8,7 +8,7 @@ from torch import Tensor
 
 from smtlayer.nn.explain_text import percent, verdict
 from smtlayer_studies.reports.blocks import side_by_side
-from smtlayer_studies.reports.inspected import Inspected, Outcome, certainty
+from smtlayer_studies.reports.example_report import ExampleReport, Outcome, certainty
 from smtlayer_studies.reports.sentences import written
 from smtlayer_studies.tasks.examples import Reading
 
@@ -21,7 +21,7 @@ _STYLES: dict[Outcome, str] = {"right": "green", "corrected": "yellow", "failed"
 _MOST_SYMBOLS = 12  # of more, only those that were overruled or came out wrong are listed
 
 
-def told(one: Inspected, title: str, width: int) -> "Group":
+def example_text(one: ExampleReport, title: str, width: int) -> "Group":
     """For a rich console.
 
     Args:
@@ -46,7 +46,7 @@ def told(one: Inspected, title: str, width: int) -> "Group":
     return Group(*parts)
 
 
-def _drawn(one: Inspected, width: int) -> "Text | None":
+def _drawn(one: ExampleReport, width: int) -> "Text | None":
     """Images as block characters; the sentences of a puzzle as they are."""
     from rich.text import Text
 
@@ -80,7 +80,7 @@ def _listed(symbols: Sequence[Reading]) -> list[Reading]:
     return [reading for reading in symbols if few or reading.overruled or reading.wrong]
 
 
-def _symbols(one: Inspected) -> "Table | None":
+def _symbols(one: ExampleReport) -> "Table | None":
     """What was read, taken and true."""
     from rich.table import Table
     from rich.text import Text
@@ -105,7 +105,7 @@ def _symbols(one: Inspected) -> "Table | None":
     return table if listed else None
 
 
-def _board(one: Inspected) -> "Text":
+def _board(one: ExampleReport) -> "Text":
     """The board as it came out: hints bold, filled in cells plain, with the truth beside it."""
     from rich.text import Text
 
@@ -137,7 +137,7 @@ def _cell_style(
     return f"{hint} yellow" if overruled else hint
 
 
-def _answer(one: Inspected) -> "Text":
+def _answer(one: ExampleReport) -> "Text":
     from rich.text import Text
 
     found, truth = one.answers
@@ -146,7 +146,7 @@ def _answer(one: Inspected) -> "Text":
     return said if right or not truth else said.append(f"   truth  {truth}")
 
 
-def _statements(one: Inspected) -> "Table":
+def _statements(one: ExampleReport) -> "Table":
     from rich.table import Table
     from rich.text import Text
 

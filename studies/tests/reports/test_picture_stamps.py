@@ -3,8 +3,8 @@ import base64
 import pytest
 import torch
 
+from smtlayer_studies.reports.picture_stamps import png_stamp, records_digest, stamp_png
 from smtlayer_studies.reports.png import png_uri
-from smtlayer_studies.reports.provenance import png_stamp, records_digest, stamp_png
 
 
 @pytest.fixture

@@ -13,10 +13,11 @@ from torch import Tensor
 from smtlayer.errors import ConfigError, SMTLayerError
 from smtlayer.nn.explain_text import Statement, statements
 from smtlayer.nn.explanation import Explanation
-from smtlayer_studies.reports.loaded import LoadedRun, RunFolder
 from smtlayer_studies.reports.marks import save
-from smtlayer_studies.reports.runs import DRAWERS, read_rows
+from smtlayer_studies.reports.paper import run_title
+from smtlayer_studies.reports.run_pictures import DRAWERS, collect_examples
 from smtlayer_studies.reports.sentences import names_of, told_sentence
+from smtlayer_studies.runs.run_folder import LoadedRun, RunFolder
 from smtlayer_studies.tasks import Rows, SplitName
 from smtlayer_studies.tasks.examples import Examples, Reading
 
@@ -33,7 +34,7 @@ _FEW = 1  # outputs whose values are told; of more, only "the true answer"
 
 
 @dataclass(frozen=True, eq=False)
-class Inspected:
+class ExampleReport:
     """A row, and what the network and the solver made of it.
 
     Attributes:
@@ -113,7 +114,7 @@ def outcomes(examples: Examples) -> list[Outcome]:
     ]
 
 
-def need_layer(folder: RunFolder) -> None:
+def require_layer(folder: RunFolder) -> None:
     """Raises if a run has no layer to explain.
 
     Raises:
@@ -126,7 +127,7 @@ def need_layer(folder: RunFolder) -> None:
         )
 
 
-def look_at(
+def read_examples(
     run: LoadedRun, numbers: Sequence[int], split: SplitName | None = None
 ) -> tuple[SplitName, Examples]:
     """What a run makes of some of its rows, and the split that they are from.
@@ -143,13 +144,13 @@ def look_at(
     return name, _read(run, rows, torch.tensor(numbers))
 
 
-def explained(
+def explain_examples(
     run: LoadedRun,
     split: SplitName,
     examples: Examples,
     numbers: Sequence[int],
     runner_up: bool = False,
-) -> list[Inspected]:
+) -> list[ExampleReport]:
     """Explains such rows against their true answers.
 
     Args:
@@ -168,7 +169,7 @@ def explained(
     told = layer.explain(examples.logits, wanted, batch.known, runner_up=runner_up)
     alone = [examples.pick(torch.tensor([i])) for i in range(len(numbers))]
     return [
-        Inspected(run.task.name, split, number, _as_explained(row, why), why)
+        ExampleReport(run.task.name, split, number, _as_explained(row, why), why)
         for number, row, why in zip(numbers, alone, told, strict=True)
     ]
 
@@ -185,7 +186,7 @@ def _as_explained(row: Examples, why: Explanation) -> Examples:
     return replace(row, answer=replace(row.answer, inputs=row.signs * signs, outputs=outputs))
 
 
-def find_row(
+def find_example(
     run: LoadedRun,
     start: int,
     wanted: Sequence[Outcome],
@@ -234,7 +235,9 @@ def _searched(run: LoadedRun, rows: Rows, numbers: list[int]) -> Iterator[tuple[
         place, size = place + size, min(2 * size, most)
 
 
-def draw_rows(run: LoadedRun, examples: Examples, rows: Sequence[Inspected], path: Path) -> Path:
+def draw_reports(
+    run: LoadedRun, examples: Examples, rows: Sequence[ExampleReport], path: Path
+) -> Path:
     """Draws rows into a PNG.
 
     Args:
@@ -243,8 +246,8 @@ def draw_rows(run: LoadedRun, examples: Examples, rows: Sequence[Inspected], pat
         rows: The same, inspected.
         path: What to write.
     """
-    numbers = ", ".join(str(one.number) for one in rows)
-    title = f"{run.folder.title}: {rows[0].split} row{'s' if len(rows) > 1 else ''} {numbers}"
+    numbers = f"row{'s'[: len(rows) > 1]} " + ", ".join(str(one.number) for one in rows)
+    title = f"{run_title(run.folder.config)}: {rows[0].split} {numbers}"
     return save(DRAWERS[run.task.name].figure(examples, title), path)
 
 
@@ -252,7 +255,7 @@ def _checked(
     run: LoadedRun, numbers: Sequence[int], split: SplitName | None
 ) -> tuple[SplitName, Rows]:
     """The rows of a split, if all the numbers are among them and there is a layer."""
-    need_layer(run.folder)
+    require_layer(run.folder)
     name, rows = run.rows(split)
     for number in numbers:
         if not 0 <= number < len(rows):
@@ -265,7 +268,7 @@ def _checked(
 
 def _read(run: LoadedRun, rows: Rows, index: Tensor) -> Examples:
     assert run.model.layer is not None
-    return read_rows(run.model, run.model.layer, rows, index, len(index))
+    return collect_examples(run.model, run.model.layer, rows, index, len(index))
 
 
 def _short(lines: Sequence[str]) -> list[str]:

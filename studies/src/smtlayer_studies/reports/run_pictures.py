@@ -87,11 +87,13 @@ def choose_examples(
         raise ValueError("choose_examples expects a model with an SMTLayer. Got one without.")
     rows = task.rows(split, among, _SEED)
     index = torch.arange(min(among, len(rows)))
-    return read_rows(model.eval(), model.layer, rows, index, count).telling(count)
+    return collect_examples(model.eval(), model.layer, rows, index, count).telling(count)
 
 
 @torch.no_grad()
-def read_rows(model: Model, layer: SMTLayer, rows: Rows, index: Tensor, at_once: int) -> Examples:
+def collect_examples(
+    model: Model, layer: SMTLayer, rows: Rows, index: Tensor, at_once: int
+) -> Examples:
     """What a model makes of rows: of all of these, or, where its solver is slow, of the first.
 
     Args:

@@ -4,7 +4,7 @@ import torch
 from reports.made import PixelReader, fake_digits, png_size, record
 from smtlayer import SMTLayer
 from smtlayer_studies.reports import draw_run
-from smtlayer_studies.reports.runs import DRAWERS, choose_examples
+from smtlayer_studies.reports.run_pictures import DRAWERS, choose_examples
 from smtlayer_studies.runs import TASKS, Run
 from smtlayer_studies.tasks import LiarsPuzzle, MnistAddition, VisualAlgebra, VisualSudoku
 from smtlayer_studies.tasks.algebra_symbols import AlgebraSymbols
@@ -96,7 +96,7 @@ def test_every_task_has_a_drawer():
 
 
 def test_a_slow_solver_is_asked_about_the_first_rows_alone(monkeypatch):
-    monkeypatch.setattr("smtlayer_studies.reports.runs._PATIENCE", -1.0)
+    monkeypatch.setattr("smtlayer_studies.reports.run_pictures._PATIENCE", -1.0)
     task = MnistAddition(fake_digits())
     layer = SMTLayer(task.theory)
     assert len(choose_examples(task, Model(PixelReader(), layer), 3, among=50)) == 3

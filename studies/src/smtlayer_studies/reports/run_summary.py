@@ -9,16 +9,21 @@ import torch
 
 from smtlayer.errors import SMTLayerError
 from smtlayer_studies.reports.confusion import Confusion, confusions
-from smtlayer_studies.reports.inspected import Inspected, Outcome, explained, outcomes
-from smtlayer_studies.reports.loaded import LoadedRun, RunFolder
+from smtlayer_studies.reports.example_report import (
+    ExampleReport,
+    Outcome,
+    explain_examples,
+    outcomes,
+)
 from smtlayer_studies.reports.paper import row_title
-from smtlayer_studies.reports.runs import DRAWERS, read_rows
+from smtlayer_studies.reports.run_pictures import DRAWERS, collect_examples
+from smtlayer_studies.runs.run_folder import LoadedRun, RunFolder
 
 _SHOWN = {"mnist-addition": 6, "visual-algebra": 4, "liars-puzzle": 3, "visual-sudoku": 2}
 
 
 @dataclass(frozen=True, eq=False)
-class Looked:
+class RunSummary:
     """A run as a report shows it.
 
     Attributes:
@@ -39,30 +44,30 @@ class Looked:
     split: str = "test"
     counts: dict[Outcome, int] | None = None
     confusions: Sequence[Confusion] = ()
-    examples: Sequence[Inspected] = ()
+    examples: Sequence[ExampleReport] = ()
 
 
-def look(folder: RunFolder, label: str, data_dir: Path | None = None) -> Looked:
+def summarize(folder: RunFolder, label: str, data_dir: Path | None = None) -> RunSummary:
     """Reads the first rows that a run was scored on, and explains the telling ones.
 
     What cannot be read (no model yet, data that are not at hand) is told and not raised.
     """
     if folder.config.layer is None:
-        return Looked(label, folder, "A conventional network has no layer: it says nothing of "
+        return RunSummary(label, folder, "A conventional network has no layer: it says nothing of "
                       "single symbols, and no solver answers.")  # fmt: skip
     try:
-        return _look(folder.load(data_dir), label)
+        return _summarize(folder.load(data_dir), label)
     except SMTLayerError as error:
-        return Looked(label, folder, f"No examples: {error}")
+        return RunSummary(label, folder, f"No examples: {error}")
 
 
-def _look(run: LoadedRun, label: str) -> Looked:
+def _summarize(run: LoadedRun, label: str) -> RunSummary:
     layer = run.model.layer
     assert layer is not None
     drawer = DRAWERS[run.task.name]
     split, rows = run.rows()
     index = torch.arange(min(drawer.among, len(rows)))
-    read = read_rows(run.model, layer, rows, index, drawer.count)
+    read = collect_examples(run.model, layer, rows, index, drawer.count)
     found, shown = outcomes(read), _SHOWN[run.task.name]
     kinds: tuple[Outcome, ...] = ("corrected", "failed")
     numbers = [
@@ -71,8 +76,8 @@ def _look(run: LoadedRun, label: str) -> Looked:
         for number in [i for i, outcome in enumerate(found) if outcome == kind][:shown]
     ]
     numbers = numbers or list(range(min(shown, len(found))))
-    examples = explained(run, split, read.pick(torch.tensor(numbers)), numbers)
-    return Looked(
+    examples = explain_examples(run, split, read.pick(torch.tensor(numbers)), numbers)
+    return RunSummary(
         label, run.folder, "", len(read), split, dict(Counter(found)),
         confusions(run.task.name, read), examples,
     )  # fmt: skip

@@ -5,7 +5,7 @@ import torch
 
 from reports.made_runs import addition_runs
 from smtlayer.errors import ConfigError, MissingDataError
-from smtlayer_studies.reports.loaded import RunFolder, find_runs, read_runs
+from smtlayer_studies.runs.run_folder import RunFolder, find_runs, read_runs
 from smtlayer_studies.runs import evaluate
 
 
@@ -134,4 +134,4 @@ def test_a_run_from_a_gpu_is_read_where_there_is_none(copied):
     config = copied / "config.toml"
     config.write_text(config.read_text().replace('"cpu"', '"cuda:7"'))
     folder = RunFolder.read(copied)
-    assert (folder.config.device, folder.told["device"]) == ("cpu", "cuda:7")
+    assert (folder.config.device, folder.options["device"]) == ("cpu", "cuda:7")

@@ -10,9 +10,10 @@ from typing import Any
 import torch
 
 from smtlayer.errors import ConfigError, MissingDataError, SMTLayerError
-from smtlayer_studies.reports.paper import row_title
-from smtlayer_studies.runs import RunConfig, RunRecord, make_task, scored_rows
-from smtlayer_studies.runs.records import with_present_names
+from smtlayer_studies.runs.build import make_task
+from smtlayer_studies.runs.config import RunConfig
+from smtlayer_studies.runs.records import RunRecord, with_present_names
+from smtlayer_studies.runs.run import scored_rows
 from smtlayer_studies.tasks import Model, Rows, SplitName, Task
 
 _OWN = ("row", "method", "seed", "device")  # what stands above the tables of a config.toml
@@ -26,14 +27,14 @@ class RunFolder:
     Attributes:
         path: The folder.
         config: All that decides the run, but on the CPU, wherever it was trained.
-        told: The same as the file has it: nested tables.
+        options: The same as the file has it: nested tables.
         record: None if the training has not come to its end.
         epochs: Those of the record, or those that an unfinished run has done.
     """
 
     path: Path
     config: RunConfig
-    told: Mapping[str, Any]
+    options: Mapping[str, Any]
     record: RunRecord | None
     epochs: Sequence[Mapping[str, Any]]
 
@@ -45,16 +46,11 @@ class RunFolder:
             MissingDataError: If the folder is not that of a run.
             ConfigError: If a file in it is damaged.
         """
-        told = _told(path)
-        config = _config(told, path / "config.toml")
+        options = _options(path)
+        config = _config(options, path / "config.toml")
         record_path = path / "record.json"
         record = RunRecord.read(record_path) if record_path.is_file() else None
-        return cls(path, config, told, record, record.epochs if record else _epochs_so_far(path))
-
-    @property
-    def title(self) -> str:
-        """The row as tables call it, and the method."""
-        return f"{row_title(self.config.row)}, {self.config.method}"
+        return cls(path, config, options, record, record.epochs if record else _epochs_so_far(path))
 
     def load(self, data_dir: Path | None = None) -> "LoadedRun":
         """The task and the trained model, on the CPU.
@@ -189,13 +185,13 @@ def _damaged_model(path: Path, reason: str) -> ConfigError:
     )
 
 
-def _config(told: Mapping[str, Any], file: Path) -> RunConfig:
+def _config(options: Mapping[str, Any], file: Path) -> RunConfig:
     """The configuration that a file tells, on the CPU."""
-    tables = {name: value for name, value in told.items() if name not in _OWN}
+    tables = {name: value for name, value in options.items() if name not in _OWN}
     if "layer" not in tables:
         tables["layer"] = False  # a conventional network has none
     try:
-        row, method, seed = told["row"], told["method"], told["seed"]
+        row, method, seed = options["row"], options["method"], options["seed"]
         return RunConfig.of(tables, row=row, method=method, seed=seed, device="cpu")
     except KeyError as error:
         raise ConfigError(
@@ -205,7 +201,7 @@ def _config(told: Mapping[str, Any], file: Path) -> RunConfig:
         raise ConfigError(f"{file} cannot be used. {error} {_WRITTEN_AGAIN}") from error
 
 
-def _told(path: Path) -> dict[str, Any]:
+def _options(path: Path) -> dict[str, Any]:
     found = find_runs(path)
     if found != [path]:
         names = ", ".join(str(run) for run in found[:4]) + (", ..." if len(found) > 4 else "")

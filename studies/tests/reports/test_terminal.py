@@ -6,8 +6,8 @@ from rich.console import Console
 
 from reports.made import examples_of
 from smtlayer import SMTLayer
-from smtlayer_studies.reports.inspected import Inspected
-from smtlayer_studies.reports.told import told
+from smtlayer_studies.reports.example_report import ExampleReport
+from smtlayer_studies.reports.terminal import example_text
 from smtlayer_studies.tasks.visual_algebra import algebra_theory
 
 SYMBOLS = 8
@@ -22,13 +22,13 @@ def equation():
     wanted = theory.encode_outputs(x=2)[None]
     examples = examples_of(theory, image.repeat(1, SYMBOLS)[None], signs, signs, wanted)
     (why,) = SMTLayer(theory).eval().explain(examples.logits, wanted)
-    return Inspected("visual-algebra", "test", 0, examples, why)
+    return ExampleReport("visual-algebra", "test", 0, examples, why)
 
 
 def printed(one, width):
     console = Console(width=width, color_system=None)
     with console.capture() as captured:
-        console.print(told(one, "made", width), width=width, highlight=False)
+        console.print(example_text(one, "made", width), width=width, highlight=False)
     return captured.get().splitlines()
 
 
