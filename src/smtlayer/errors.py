@@ -5,7 +5,7 @@ from difflib import get_close_matches
 
 
 class SMTLayerError(Exception):
-    """Root of the library's own errors."""
+    """Base class of all errors of the library."""
 
 
 class ArgumentError(SMTLayerError, ValueError):
@@ -36,7 +36,7 @@ class UndeclaredSymbolError(TheoryError):
 
 
 class UnsatisfiableTheoryError(TheoryError):
-    """A theory without a single model, so that no layer can be made of it."""
+    """A theory without any model, of which no layer can be made."""
 
 
 class UnsupportedError(SMTLayerError, ValueError):
@@ -82,11 +82,19 @@ class SolverUnknownError(SMTLayerError, RuntimeError):
 
 
 class SolverCrashedError(SMTLayerError, RuntimeError):
-    """A solver failed on a question; the row counts as UNKNOWN."""
+    """A solver failed on a query; the row counts as UNKNOWN."""
 
 
 class MissingPackageError(SMTLayerError, ImportError):
-    """An optional package is needed for what was asked."""
+    """An optional package that is not installed."""
+
+
+class MissingDataError(SMTLayerError, FileNotFoundError):
+    """A data set that was not found."""
+
+
+class ConfigError(ArgumentError):
+    """A configuration or command-line option that cannot be used."""
 
 
 def did_you_mean(name: str, known: Iterable[str], otherwise: str = "") -> str:
@@ -108,11 +116,3 @@ def install_command(extra: str) -> str:
     folders = " ./studies ./benchmarks" if extra in ("studies", "demo") else ""
     folders += " ./apps/playground" if extra == "demo" else ""
     return f'pip install ".[{extra}]"{folders} # in a checkout of smtlayer'
-
-
-class MissingDataError(SMTLayerError, FileNotFoundError):
-    """A data set that was asked for is not there."""
-
-
-class ConfigError(ArgumentError):
-    """An option of a run that cannot be used as given."""

@@ -1,4 +1,4 @@
-"""This file turns numbers of any library into Python's own, which JSON and TOML can hold."""
+"""Conversion of numbers of any library to plain Python numbers, as JSON and TOML need them."""
 
 import math
 import operator
@@ -14,10 +14,10 @@ def whole(value: object) -> int:
     """A whole number as an int.
 
     Raises:
-        TypeError: If it is none. A truth value is none.
+        TypeError: If the value is not a whole number, or is a bool.
     """
     if isinstance(value, bool):
-        raise TypeError("a truth value is no number")
+        raise TypeError("a bool is not a number")
     return operator.index(value)  # type: ignore[arg-type]
 
 
@@ -25,7 +25,7 @@ def number(value: object) -> float:
     """A number as a float.
 
     Raises:
-        TypeError: If it is none. A truth value is none.
+        TypeError: If the value is not a number, or is a bool.
         OverflowError: If it is too large for a float.
     """
     if isinstance(value, bool) or not isinstance(value, Real):
@@ -34,7 +34,7 @@ def number(value: object) -> float:
 
 
 def is_whole(value: object, least: int) -> bool:
-    """Whether a value is a whole number that is not below another."""
+    """Whether a value is a whole number of at least `least`."""
     try:
         return whole(value) >= least
     except TypeError:
@@ -42,7 +42,7 @@ def is_whole(value: object, least: int) -> bool:
 
 
 def is_finite(value: object, least: float = -math.inf) -> bool:
-    """Whether a value is a finite number that is not below another."""
+    """Whether a value is a finite number of at least `least`."""
     try:
         return math.isfinite(number(value)) and number(value) >= least
     except (TypeError, OverflowError):
@@ -50,10 +50,10 @@ def is_finite(value: object, least: float = -math.inf) -> bool:
 
 
 def make_plain(options: Any) -> None:
-    """Makes the numbers and texts of an options object Python's own, by the kind of the defaults.
+    """Converts the fields of an options object to plain Python values of the defaults' types.
 
     Raises:
-        ConfigError: If one is of another kind, or not finite.
+        ConfigError: If a value has another type, or is not finite.
     """
     for field in fields(options):
         value = getattr(options, field.name)
@@ -64,12 +64,12 @@ def make_plain(options: Any) -> None:
             raise ConfigError(f"{field.name} expects {expected}. Got {value!r}.") from error
         if isinstance(value, float) and not math.isfinite(value):
             raise ConfigError(f"{field.name} must be finite. Got {value!r}.")
-        object.__setattr__(options, field.name, value)  # they are frozen
+        object.__setattr__(options, field.name, value)  # the dataclass is frozen
 
 
 def _text(value: object) -> str:
     if not isinstance(value, str):
-        raise TypeError("not a text")
+        raise TypeError("not a string")
     return str(value)
 
 

@@ -236,7 +236,7 @@ CAPTURING = """(declare-const x Int)(declare-const a Bool)(declare-const y Bool)
 
 
 def test_a_bound_name_around_a_symbol_of_that_name_is_refused():
-    message = r"a quantifier binds the name 'x' around the symbol of that name.*Rename the bound"
+    message = r"a quantifier binds the name 'x', and a symbol inside it.*Rename the bound"
     with pytest.raises(TheoryError, match=message):
         Theory.from_smtlib(CAPTURING, ["a"], ["y"])
     renamed = CAPTURING.replace("((x Int)) (> x t)", "((k Int)) (> k t)")

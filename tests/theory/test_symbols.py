@@ -340,7 +340,7 @@ def test_one_value_written_in_two_ways_is_refused():
 def test_values_of_one_hot_may_come_from_tensors_but_not_from_another_context():
     x = z3.Int("x")
     assert over(one_hot(x, torch.arange(2))).input_names == ("x=0", "x=1")
-    with pytest.raises(TheoryError, match=r"1 belongs to another z3 context than .x.\. Bring it"):
+    with pytest.raises(TheoryError, match=r"1 belongs to another z3 context than .x.\. Move it"):
         over(one_hot(x, [z3.IntVal(1, z3.Context()), 2]))
 
 

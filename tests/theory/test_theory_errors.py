@@ -89,7 +89,7 @@ def test_one_symbol_is_not_a_sequence(symbols):
 
 @pytest.mark.parametrize("role", ["inputs", "outputs"])
 def test_symbols_must_be_in_an_order(role):
-    message = f"Theory: {role} must be in an order, that of their columns. Got a set. Give a list."
+    message = f"Theory: {role} must be in the order of their columns. Got a set. Pass a list."
     with assert_refused(TypeError, message):
         Theory(y == a, **{"inputs": [a], "outputs": [y], role: {a, y}})
 
@@ -111,7 +111,7 @@ def test_a_symbol_given_twice_is_refused(role):
 
 def test_a_name_with_two_meanings_is_refused():
     number, function = z3.Int("a"), z3.Function("a", z3.IntSort(), z3.BoolSort())
-    two = "Theory: the name 'a' stands for two different symbols, "
+    two = "Theory: the name 'a' belongs to two different symbols, "
     with assert_refused(TheoryError, two):
         Theory([y == a, number > 0], inputs=[a], outputs=[y])
     with assert_refused(
@@ -137,7 +137,7 @@ def test_a_name_that_z3_gives_to_shared_terms_is_refused():
         formula = z3.ForAll([odd], z3.Or(odd, y))
         for constraints, inputs in ((y == odd, [odd]), ([y == a, formula], [a])):
             with assert_refused(
-                TheoryError, f"the name '{odd}' is one that z3 uses itself when it writes"
+                TheoryError, f"the name '{odd}' is one that z3 uses when it writes"
             ):
                 Theory(constraints, inputs=inputs, outputs=[y])
     other = z3.Bool("a!x")
@@ -327,5 +327,7 @@ def test_a_file_that_is_not_there_is_told_by_name(tmp_path):
 def test_a_file_that_is_not_text_is_told_by_name(tmp_path):
     path = tmp_path / "binary.smt2"
     path.write_bytes(b"\xff\xfe(assert true)")
-    with assert_refused(TheoryError, f"the file {str(path)!r} is not UTF-8 text. Save it as such."):
+    with assert_refused(
+        TheoryError, f"the file {str(path)!r} is not UTF-8 text. Save it as UTF-8."
+    ):
         Theory.from_smtlib(path, inputs=["a"], outputs=["a"])

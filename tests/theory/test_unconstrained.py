@@ -87,7 +87,7 @@ def test_a_layer_answers_with_them():
 
 
 def test_their_names_are_checked_as_all_others():
-    with pytest.raises(TheoryError, match="'a' stands for two different symbols"):
+    with pytest.raises(TheoryError, match="'a' belongs to two different symbols"):
         Theory(z3.Int("a") > 2, inputs=[a], outputs=[y])
-    with pytest.raises(TheoryError, match="is one that z3 uses itself"):
+    with pytest.raises(TheoryError, match="is one that z3 uses when"):
         Theory(y == a, inputs=[z3.Bool("a!1")], outputs=[y])

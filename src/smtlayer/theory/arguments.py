@@ -70,7 +70,7 @@ def formulas_of(constraints: Any, context: Any) -> list[Any]:
 
 
 def names_of(constraints: Any) -> list[str] | None:
-    """The names of the constraints, if they have any."""
+    """The names of the constraints, None if they have none."""
     if not isinstance(constraints, Mapping):
         return None
     for i, name in enumerate(constraints):
@@ -95,8 +95,8 @@ def listed_symbols(symbols: Any, role: str) -> list[Any]:
         )
     if isinstance(symbols, AbstractSet):
         raise ArgumentTypeError(
-            f"Theory: {role} must be in an order, that of their columns. "
-            f"Got a {type(symbols).__name__}. Give a list."
+            f"Theory: {role} must be in the order of their columns. "
+            f"Got a {type(symbols).__name__}. Pass a list."
         )
     found = _listed(symbols, role)
     if not found:
@@ -169,7 +169,7 @@ def check_contexts(terms: Sequence[Any]) -> None:
     if any(term.ctx != terms[0].ctx for term in terms):
         raise TheoryError(
             "Theory: the constraints, inputs and outputs must belong to one z3 context. Got "
-            "several. Build them all in one, or bring them there with term.translate(context)."
+            "several. Build them all in one, or move them there with term.translate(context)."
         )
 
 

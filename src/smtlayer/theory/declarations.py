@@ -36,30 +36,30 @@ def fresh_prefix(formulas: Iterable[Any], prefix: str) -> str:
     return prefix
 
 
-def _check_bound(names: set[str], beside: set[str | None]) -> None:
-    """z3 writes a bound variable by its name, even where a symbol of that name stands beside it."""
+def _check_bound(names: set[str], inside: set[str | None]) -> None:
+    """Raises if a quantifier binds the name of a symbol in its body, which is ambiguous as text."""
     for name in names:
         _check_name(name)
-    captured = names & beside
+    captured = names & inside
     if captured:
         raise TheoryError(
-            f"Theory: a quantifier binds the name {min(captured)!r} around the symbol of that "
-            f"name, and SMT-LIB 2 text would confuse the two. Rename the bound variable."
+            f"Theory: a quantifier binds the name {min(captured)!r}, and a symbol inside it has "
+            f"the same name. SMT-LIB 2 text cannot tell them apart. Rename the bound variable."
         )
 
 
 def _check_name(name: str) -> None:
-    if name == "<null>" or "|" in name or "\\" in name:  # the first is z3's word for no name
+    if name == "<null>" or "|" in name or "\\" in name:  # "<null>" is how z3 prints an empty name
         raise TheoryError(
             f"Theory: the name {name!r} cannot be written in SMT-LIB 2. "
             f"Choose one that is not empty and has no '|' and no '\\'."
         )
-    # z3 writes `(let ((a!1 ...)) ...)` for what occurs twice, and does not look whether a symbol
-    # has that name: the text would mean something else.
+    # z3 writes `(let ((a!1 ...)) ...)` for repeated terms without checking whether a symbol has
+    # that name: the text would mean something else.
     if re.fullmatch(r"a!\d+", name):
         raise TheoryError(
-            f"Theory: the name {name!r} is one that z3 uses itself when it writes SMT-LIB 2. "
-            f"Choose another."
+            f"Theory: the name {name!r} is one that z3 uses when it writes SMT-LIB 2. "
+            f"Choose another name."
         )
 
 
@@ -68,7 +68,7 @@ def add_declaration(known: dict[str, Any], name: str, declaration: Any) -> None:
     _check_name(name)
     if not known.setdefault(name, declaration).eq(declaration):
         raise TheoryError(
-            f"Theory: the name {name!r} stands for two different symbols, "
+            f"Theory: the name {name!r} belongs to two different symbols, "
             f"{_signature(declaration)} and {_signature(known[name])}. Rename one of them."
         )
 

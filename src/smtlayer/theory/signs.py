@@ -16,7 +16,7 @@ from smtlayer.theory.values import as_array
 
 
 def to_signs(logits: Tensor, known: Tensor | None = None) -> Tensor:
-    """The truth value each logit stands for: true above zero, false otherwise, free if not known.
+    """Converts logits to signs: true above zero, false otherwise, free where not known.
 
     Examples:
         >>> to_signs(torch.tensor([2.0, 0.0, -1.0]), torch.tensor([True, True, False]))
@@ -27,7 +27,7 @@ def to_signs(logits: Tensor, known: Tensor | None = None) -> Tensor:
 
 
 def encode_rows(symbols: Sequence[Symbol], values: Mapping[str, Any], role: str) -> Tensor:
-    """Signs of shape (..., columns); symbols not named are 0, free."""
+    """Signs of shape (..., columns) for values by symbol name; other symbols are 0, free."""
     by_name = {symbol.name: symbol for symbol in symbols}
     for name in values:
         if name not in by_name:
@@ -61,7 +61,7 @@ def decode_rows(symbols: Sequence[Symbol], given: Any, role: str) -> dict[str, A
         plain = given if isinstance(given, Tensor) else torch.as_tensor(given, device="cpu")
         signs = plain.detach().cpu()
         if signs.is_complex():
-            raise TypeError("complex numbers have no signs")
+            raise TypeError("complex numbers have no sign")
         signs = torch.where(signs, 1.0, -1.0) if signs.dtype == torch.bool else signs.double()
     except (RuntimeError, TypeError, ValueError) as error:
         raise ArgumentTypeError(

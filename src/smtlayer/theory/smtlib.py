@@ -1,4 +1,4 @@
-"""This file reads and writes SMT-LIB 2; z3 does the parsing, and errors get a line and a remedy."""
+"""Reading and writing of SMT-LIB 2, with z3 as the parser."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -16,7 +16,7 @@ _TAKEN = {
     "declare-sort", "define-const", "define-fun", "define-fun-rec", "define-funs-rec",
     "define-sort", "set-info", "set-logic",
 }  # fmt: skip
-# Questions and options, which say nothing of the theory. (With the option for unsat cores, z3 would
+# Queries and options, which do not belong to the theory. (With the option for unsat cores, z3 would
 # read a named assertion as one that may be left out.)
 _SKIPPED = {
     "check-sat", "check-sat-assuming", "check-sat-using", "echo", "eval", "get-assertions",
@@ -24,7 +24,7 @@ _SKIPPED = {
     "get-unsat-assumptions", "get-unsat-core", "get-value", "set-option", "simplify",
 }  # fmt: skip
 _DIMACS = re.compile(r"\s*(?:c\b[^\n]*\n\s*)*p\s+cnf\b")
-_PREFIX = "constraint "  # of a name that the script has another use for
+_PREFIX = "constraint "  # of a constraint's name that the script also uses for something else
 
 
 class _Command(NamedTuple):
@@ -35,27 +35,27 @@ class _Command(NamedTuple):
 
 
 def write(constraints: Sequence[Any]) -> str:
-    """Declarations and one `assert` a constraint, the same text for the same formulas."""
+    """A script with one `assert` per constraint; equal formulas give equal text."""
     solver = z3.Solver(ctx=constraints[0].ctx)
     solver.add(*constraints)
     return str(solver.sexpr())
 
 
 def pack(formulas: Sequence[Any], *, shared: bool) -> str:
-    """A script for `unpack` that holds two formulas or more.
+    """A script from which `unpack` restores the formulas.
 
     Args:
-        formulas: What to write.
-        shared: Whether the formulas share large terms. Then they become a single assertion, within
-            which z3 writes each term once; this takes it three times as long.
+        formulas: Two formulas or more.
+        shared: Whether the formulas share large terms. Then they become a single assertion, in
+            which z3 writes each term once; this takes three times as long.
     """
-    if shared:  # negated, so that z3 does not take apart those that are conjunctions themselves
+    if shared:  # negated, so that z3 does not split those that are conjunctions
         formulas = [z3.And([z3.Not(formula) for formula in formulas])]
     return write(formulas)
 
 
 def unpack(text: str) -> list[Any]:
-    """The formulas, in a context of their own."""
+    """The formulas of a script by `pack`, in a new z3 context."""
     formulas = parse(text)
     if len(formulas) > 1:
         return formulas
@@ -63,7 +63,7 @@ def unpack(text: str) -> list[Any]:
 
 
 def with_names(script: str, names: Sequence[str | None]) -> str:
-    """A script whose first assertions are `:named`, where there is a name for them."""
+    """The script with names for its first assertions, where there is one."""
     used = _words(script)
     asserts = [command for command in _commands(script) if command.name == "assert"]
     for command, name in reversed(list(zip(asserts, names, strict=False))):
@@ -77,14 +77,14 @@ def with_names(script: str, names: Sequence[str | None]) -> str:
 
 
 def _assertion_names(script: str) -> list[str | None]:
-    """The name of each assertion, None for one without."""
+    """The name of each assertion, or None."""
     used = _words(script)
     asserts = [command for command in _commands(script) if command.name == "assert"]
     return [_own_name(script[command.start : command.stop], used) for command in asserts]
 
 
 def _own_name(command: str, used: set[str]) -> str | None:
-    """The `:named` of an assertion as a whole; that of a part of it names no constraint."""
+    """The `:named` of an assertion as a whole, not that of a part of it."""
     words = [word for word in _TOKEN.findall(command) if word[0] != ";"]
     if words[2:4] != ["(", "!"]:
         return None
@@ -100,12 +100,12 @@ def _own_name(command: str, used: set[str]) -> str | None:
 
 
 def _words(script: str) -> set[str]:
-    """Everything a script has a use for."""
+    """All words of a script."""
     return {word.strip("|") for word in _TOKEN.findall(script)}
 
 
 def _is_builtin(name: str) -> bool:
-    """Whether z3 has a meaning of its own for a name."""
+    """Whether a name is predefined in z3."""
     try:
         parse(f"(assert (! true :named |{name}|))")
     except TheoryError:
@@ -114,7 +114,7 @@ def _is_builtin(name: str) -> bool:
 
 
 def parse(text: str) -> list[Any]:
-    """The assertions of a script, in a context of their own."""
+    """The assertions of a script, in a new z3 context."""
     try:
         return list(z3.parse_smt2_string(text, ctx=_new_context()))
     except z3.Z3Exception as error:
@@ -122,7 +122,7 @@ def parse(text: str) -> list[Any]:
 
 
 def _new_context() -> Any:
-    """A context of z3; one that Ctrl-C leaves half-built must not complain when it is freed."""
+    """A z3 context that can be freed even if Ctrl-C interrupts its construction."""
     context = z3.Context.__new__(z3.Context)
     context.owner = False  # until there is something to free
     context.__init__()
@@ -132,9 +132,7 @@ def _new_context() -> Any:
 def read(
     text_or_path: str | Path, names: Sequence[str]
 ) -> tuple[list[Any], dict[str, Any], list[str | None]]:
-    """The assertions of a script, the constants it declares under the given names, and the names
-    that the assertions have.
-    """
+    """Reads a script: its assertions, the constants with these names, and the assertions' names."""
     text = _load(text_or_path)
     _refuse_ambiguous(text, names)
     script = _theory_part(text)
@@ -142,10 +140,10 @@ def read(
         parse(script)
     except TheoryError as error:
         raise TheoryError(f"Theory.from_smtlib: {error}") from error
-    # What a name stands for is a question to z3's own parser, not a guess about the text.
-    questions = "".join(f"\n(assert (= |{name}| |{name}|))" for name in names)
+    # Added assertions let z3's own parser resolve the names.
+    equations = "".join(f"\n(assert (= |{name}| |{name}|))" for name in names)
     try:
-        formulas = parse(script + questions)
+        formulas = parse(script + equations)
     except TheoryError as error:
         declared = _declared(script)
         unknown = next((name for name in names if name not in declared), names[0])
@@ -159,12 +157,12 @@ def read(
 
 
 def _refuse_ambiguous(text: str, names: Sequence[str]) -> None:
-    """Raises where z3 would read other commands than we do: it could be told to write a file."""
+    """Raises where z3 would find other commands than `_commands`: they could write files."""
     if "\0" in text:
         line = text.count("\n", 0, text.index("\0")) + 1
         raise TheoryError(
-            f"Theory.from_smtlib: line {line} has a NUL character, at which z3 would stop to read. "
-            f"Take it out."
+            f"Theory.from_smtlib: line {line} has a NUL character, at which z3 would stop reading. "
+            f"Remove it."
         )
     for token in _TOKEN.finditer(text):
         word = token.group()
@@ -173,8 +171,7 @@ def _refuse_ambiguous(text: str, names: Sequence[str]) -> None:
             line = text.count("\n", 0, token.start()) + 1
             found = "a backslash in a quoted symbol" if quoted else "a comment within #| and |#"
             raise TheoryError(
-                f"Theory.from_smtlib: line {line} has {found}, which SMT-LIB does not know. "
-                f"Write it differently."
+                f"Theory.from_smtlib: line {line} has {found}, which is not SMT-LIB. Remove it."
             )
     for name in names:
         if "|" in name or "\\" in name:
@@ -190,8 +187,8 @@ def _load(text_or_path: str | Path) -> str:
     text = _text_of(text_or_path)
     if _DIMACS.match(text):
         raise TheoryError(
-            "Theory.from_smtlib expects SMT-LIB 2. Got DIMACS ('p cnf ...'). Have z3 read the file "
-            "with solver.from_file('name.cnf'), where its variable 7 is z3.Bool(7), and build "
+            "Theory.from_smtlib expects SMT-LIB 2. Got DIMACS ('p cnf ...'). Read it with "
+            "solver.from_file('name.cnf'), where its variable 7 is z3.Bool(7), and build "
             "Theory(solver.assertions(), inputs=[z3.Bool(7), ...], outputs=[...])."
         )
     return text
@@ -199,7 +196,7 @@ def _load(text_or_path: str | Path) -> str:
 
 def _text_of(text_or_path: str | Path) -> str:
     if isinstance(text_or_path, str):
-        text = text_or_path.removeprefix("\ufeff")  # some editors put it there
+        text = text_or_path.removeprefix("\ufeff")  # a byte order mark
         if text.lstrip().startswith(("(", ";")) or _DIMACS.match(text):
             return text
     if not isinstance(text_or_path, str | Path):
@@ -215,7 +212,7 @@ def _text_of(text_or_path: str | Path) -> str:
         raise TheoryError(f"Theory.from_smtlib: {str(path)!r} is a folder, not a file.") from error
     except UnicodeDecodeError as error:
         raise TheoryError(
-            f"Theory.from_smtlib: the file {str(path)!r} is not UTF-8 text. Save it as such."
+            f"Theory.from_smtlib: the file {str(path)!r} is not UTF-8 text. Save it as UTF-8."
         ) from error
     except (OSError, ValueError) as error:
         text = str(text_or_path)
@@ -226,7 +223,7 @@ def _text_of(text_or_path: str | Path) -> str:
 
 
 def _theory_part(text: str) -> str:
-    """The script up to `(exit)`, with blanks for what says nothing of the theory."""
+    """The script up to `(exit)`, with blanks in place of queries and options."""
     for command in _commands(text):
         if command.name == "exit":
             return text[: command.start]
@@ -243,7 +240,7 @@ def _theory_part(text: str) -> str:
 
 
 def _commands(text: str) -> Iterator[_Command]:
-    """Top-level commands; what is not a command is left to z3 to refuse."""
+    """Top-level commands; z3 rejects everything else."""
     depth, start, words = 0, 0, list[str]()
     for token in _TOKEN.finditer(text):
         word = token.group()
@@ -261,7 +258,7 @@ def _commands(text: str) -> Iterator[_Command]:
 
 
 def _declared(script: str) -> list[str]:
-    """Names of the constants that a script declares, for a hint."""
+    """Names of the constants that a script declares, for hints."""
     names = []
     for command in _commands(script):
         body = script[command.start : command.stop]
@@ -272,10 +269,10 @@ def _declared(script: str) -> list[str]:
 
 
 def _reason(error: Exception) -> str:
-    """z3's first complaint, out of its `(error "line 1 column 2: ...")` wrapping."""
+    """The first error of z3, taken out of `(error "line 1 column 2: ...")`."""
     raw = error.args[0] if error.args else str(error)
     text = raw.decode() if isinstance(raw, bytes) else str(raw)
     found = re.search(r'\(error "(?:line (\d+) column (\d+): )?(.*?)"\)', text, re.DOTALL)
-    line, column, complaint = found.groups() if found else (None, None, text)
+    line, column, message = found.groups() if found else (None, None, text)
     place = f" at line {line}, column {column}" if line else ""
-    return f"{place}: {complaint.strip().rstrip('.')}"
+    return f"{place}: {message.strip().rstrip('.')}"

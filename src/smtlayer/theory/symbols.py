@@ -205,15 +205,15 @@ class OneHotSymbol(Symbol):
         return int(self.term.sort().kind())
 
     def _encode(self, values: NDArray[Any]) -> Signs:
-        different, which = _different(values)
+        distinct, where = _distinct(values)
         position = {value: i for i, value in enumerate(self.values)}
-        keys = [self._key(value) for value in different]
+        keys = [self._key(value) for value in distinct]
         found = [position.get(key, -1) if isinstance(key, Hashable) else -1 for key in keys]
-        index = np.array(found, dtype=np.intp)[which]
+        index = np.array(found, dtype=np.intp)[where]
         if (index < 0).any():
             raise TheoryError(
                 f"Theory.encode: symbol {self.name!r} takes one of {self.values}. "
-                f"Got {shown(different[which[int((index < 0).argmax())]])}."
+                f"Got {shown(distinct[where[int((index < 0).argmax())]])}."
             )
         hot = np.eye(self.width, dtype=np.int8)[index] * np.int8(2) - np.int8(1)
         return np.asarray(hot.reshape(*values.shape, self.width))
@@ -235,17 +235,20 @@ class OneHotSymbol(Symbol):
         return np.asarray((signs != 0).all(-1) & ((signs > 0).sum(-1) == 1))
 
 
-def _different(values: NDArray[Any]) -> tuple[list[Any], NDArray[np.intp]]:
-    """Different values, each once where they can be sorted, and which of them stands where."""
+def _distinct(values: NDArray[Any]) -> tuple[list[Any], NDArray[np.intp]]:
+    """The distinct values, and the index of each element among them.
+
+    Values that numpy cannot sort are not compared.
+    """
     flat = values.ravel()
     if flat.dtype.kind not in "biufU":
         return flat.tolist(), np.arange(flat.size)
-    different, which = np.unique(flat, return_inverse=True)
-    return different.tolist(), which.ravel()
+    distinct, where = np.unique(flat, return_inverse=True)
+    return distinct.tolist(), where.ravel()
 
 
 def _whole(values: NDArray[Any]) -> NDArray[Any]:
-    """Whole numbers of any type as Python integers; -1 for what is none."""
+    """Whole numbers of any type as Python integers; -1 for other values."""
 
     def read(value: Any) -> int:
         try:

@@ -1,4 +1,4 @@
-"""The terms of formulas as plain numbers, read from z3 in one walk."""
+"""All terms of formulas in flat arrays, read from z3 in one pass."""
 
 from array import array
 from collections.abc import Iterable, Sequence
@@ -7,44 +7,40 @@ from typing import Any
 
 import z3
 
-_MUCH = 10
-QUANTIFIER, BOUND = -1, -2  # kinds that z3 has no number for
+_MUCH_LONGER = 10
+QUANTIFIER, BOUND = -1, -2  # kinds of terms that are no z3 operation
 _LOGIC = {
     z3.Z3_OP_TRUE, z3.Z3_OP_FALSE, z3.Z3_OP_NOT, z3.Z3_OP_AND, z3.Z3_OP_OR, z3.Z3_OP_XOR,
     z3.Z3_OP_IMPLIES, z3.Z3_OP_IFF, z3.Z3_OP_EQ, z3.Z3_OP_ITE, z3.Z3_OP_DISTINCT,
 }  # fmt: skip
 
 
-def _plain(function: Any) -> Any:
-    """A function of z3's that only reads, without the question after each call whether it failed.
-
-    That question takes half of the time.
-    """
+def _unchecked(function: Any) -> Any:
+    """A z3 function that only reads, without the error check that takes half of its time."""
     return getattr((function.__defaults__ or (None,))[-1], "f", function)
 
 
-_number, _ast_kind, _kind = map(_plain, (z3.Z3_get_ast_id, z3.Z3_get_ast_kind, z3.Z3_get_decl_kind))
-_declaration, _n_args, _arg = map(
-    _plain, (z3.Z3_get_app_decl, z3.Z3_get_app_num_args, z3.Z3_get_app_arg)
-)
-_sort, _sort_kind = map(_plain, (z3.Z3_get_sort, z3.Z3_get_sort_kind))
+_id, _ast_kind = _unchecked(z3.Z3_get_ast_id), _unchecked(z3.Z3_get_ast_kind)
+_declaration, _kind = _unchecked(z3.Z3_get_app_decl), _unchecked(z3.Z3_get_decl_kind)
+_n_args, _arg = _unchecked(z3.Z3_get_app_num_args), _unchecked(z3.Z3_get_app_arg)
+_sort, _sort_kind = _unchecked(z3.Z3_get_sort), _unchecked(z3.Z3_get_sort_kind)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Terms:
     """All terms of some formulas, each once and after its arguments.
 
-    A z3 context serves one thread at a time; what was read from it serves all.
+    Unlike a z3 context, it can be used by several threads at once.
     """
 
-    kinds: "array[int]" = field(default_factory=lambda: array("i"))  # z3's, or one of those above
+    kinds: "array[int]" = field(default_factory=lambda: array("i"))  # of z3, or one of the above
     starts: "array[int]" = field(default_factory=lambda: array("q", [0]))  # of arguments, in `flat`
     flat: "array[int]" = field(default_factory=lambda: array("i"))  # positions of all arguments
-    logical: bytearray = field(default_factory=bytearray)  # whether all inside is Boolean
+    logical: bytearray = field(default_factory=bytearray)  # whether all parts are Boolean
     roots: list[int] = field(default_factory=list)  # positions of the formulas
     names: dict[int, str] = field(default_factory=dict)  # of uninterpreted symbols, by position
     widths: dict[int, int] = field(default_factory=dict)  # of bit-vectors, by position
-    declarations: dict[int, tuple[str, Any]] = field(default_factory=dict)  # by z3's number
+    declarations: dict[int, tuple[str, Any]] = field(default_factory=dict)  # by z3 id
     bound: list[tuple[int, Any]] = field(default_factory=list)  # quantifiers with their positions
 
     def args(self, i: int) -> "array[int]":
@@ -52,7 +48,7 @@ class Terms:
         return self.flat[self.starts[i] : self.starts[i + 1]]
 
     def inside(self, roots: Iterable[int]) -> set[int]:
-        """Positions of some terms and of all terms inside them."""
+        """Positions of some terms and of all their parts."""
         found = set(roots)
         stack = list(found)
         while stack:
@@ -63,9 +59,9 @@ class Terms:
 
 
 def read_terms(formulas: Sequence[Any]) -> Terms:
-    """The terms of formulas that belong to one context.
+    """Reads the terms of formulas, which must belong to one z3 context.
 
-    z3's own functions are called directly: its Python classes take several times as long.
+    Calls the C functions of z3, as its Python classes take several times as long.
 
     Examples:
         >>> a, b = z3.Bools("a b")
@@ -77,14 +73,14 @@ def read_terms(formulas: Sequence[Any]) -> Terms:
     context = formulas[0].ctx if formulas else z3.main_ctx()
     ref = context.ref()
     roots = [formula.as_ast() for formula in formulas]
-    keys = [_number(ref, root) for root in roots]
+    keys = [_id(ref, root) for root in roots]
     todo: list[Any] = [(key, root, None) for key, root in zip(keys, roots, strict=True)][::-1]
     while todo:
         key, ast, children = todo.pop()
         if key in place:
             continue
         if children is None:
-            children = [(_number(ref, child), child, None) for child in _children(ref, ast)]
+            children = [(_id(ref, child), child, None) for child in _children(ref, ast)]
             missing = [child for child in children if child[0] not in place]
             if missing:
                 todo.append((key, ast, children))
@@ -130,8 +126,8 @@ def _add(terms: Terms, context: Any, ast: Any, args: list[int]) -> None:
 
 
 def _declared(terms: Terms, context: Any, declaration: Any) -> str:
-    """The name of an uninterpreted symbol, which is noted down with its declaration."""
-    key = _number(context.ref(), declaration)
+    """Adds the declaration of an uninterpreted symbol; returns its name."""
+    key = _id(context.ref(), declaration)
     if key not in terms.declarations:
         kept = z3.FuncDeclRef(declaration, context)
         terms.declarations[key] = str(kept.name()), kept
@@ -139,8 +135,8 @@ def _declared(terms: Terms, context: Any, declaration: Any) -> str:
 
 
 def is_shared(terms: Terms) -> bool:
-    """Whether the formulas, each written out in full, would be much longer than their terms."""
+    """Whether formulas share so many terms that each written in full would be much longer."""
     sizes, whole = list[int](), len(terms.kinds)
     for i in range(whole):
-        sizes.append(min(1 + sum(sizes[j] for j in terms.args(i)), _MUCH * whole))
-    return sum(sizes[root] for root in terms.roots) > _MUCH * whole
+        sizes.append(min(1 + sum(sizes[j] for j in terms.args(i)), _MUCH_LONGER * whole))
+    return sum(sizes[root] for root in terms.roots) > _MUCH_LONGER * whole

@@ -34,18 +34,18 @@ if TYPE_CHECKING:
 
 
 class Theory:
-    """A formula with the symbols that a network sets and the symbols it wants back.
+    """A formula, the symbols that a network sets and the symbols to read back.
 
-    Treat a theory as immutable. It compares, hashes, pickles and copies through its text, so that
-    two theories built alike are equal and a worker process can rebuild one.
+    Theories are immutable. They compare, hash, pickle and copy through their SMT-LIB text: two
+    theories with the same text are equal, and a worker process can rebuild one.
 
     Args:
-        constraints: A z3 formula, or a sequence of them that hold together, or a mapping that
-            gives each of them a name, `{name: formula}`, for explanations and errors.
+        constraints: A z3 formula, a sequence of formulas that all hold, or a mapping
+            `{name: formula}`; names are used in explanations and errors.
         inputs: Symbols that the network sets: `Bool` (one column), `BitVec(w)` (w columns, most
-            significant bit first), or `one_hot(symbol, values)` (one column a value).
-        outputs: Symbols to read back, given likewise. A symbol may be input and output.
-            An input or output that occurs in no constraint is free, see `unconstrained`.
+            significant bit first), or `one_hot(symbol, values)` (one column per value).
+        outputs: Symbols to read back, in the same forms. A symbol may be both input and output.
+            One that occurs in no constraint is free, see `unconstrained`.
 
     Raises:
         TheoryError: If a symbol repeats or shares its name with another.
@@ -105,18 +105,18 @@ class Theory:
         self.digest: str = hashlib.sha256(f"{self._archive}\n; {self._shape}".encode()).hexdigest()
 
     def _check_text(self, symbols: AbstractSet[str]) -> None:
-        """What cannot be read back must come to light here, not in a copy or a worker."""
-        refusal = (
+        """Raises if the text of the theory cannot be read back, as copies and workers will do."""
+        message = (
             "Theory: z3 cannot read this formula back from SMT-LIB text, the form in which "
             "theories are copied. {} Rename the symbol, or write that part differently."
         )
         try:
             copied = declarations_in(smtlib.unpack(self._archive))
         except TheoryError as error:
-            raise TheoryError(refusal.format(error)) from error
+            raise TheoryError(message.format(error)) from error
         lost = symbols - copied.keys()
         if lost:
-            raise TheoryError(refusal.format(f"Its text loses {sorted(lost)[0]!r}."))
+            raise TheoryError(message.format(f"Its text loses {sorted(lost)[0]!r}."))
 
     @classmethod
     @interruptible
@@ -134,7 +134,7 @@ class Theory:
         Args:
             text_or_path: A script, or the path of a file that holds one.
             inputs: Names of declared constants, or `one_hot(name, values)`.
-            outputs: Likewise.
+            outputs: In the same forms.
 
         Examples:
             >>> theory = Theory.from_smtlib('''
@@ -168,11 +168,11 @@ class Theory:
         return theory
 
     def to_smtlib(self) -> str:
-        """The theory as an SMT-LIB 2 script: z3 reads it, and others where the formula is standard.
+        """The theory as an SMT-LIB 2 script.
 
-        What `one_hot` adds is asserted too; comments name the inputs and outputs. A constraint
-        with a name is `:named` so; a name that the script has another use for is written as
-        `constraint NAME`, and `from_smtlib` knows it.
+        It includes the assertions that `one_hot` adds; comments list the inputs and outputs. Named
+        constraints are `:named`. A name that the script also uses for something else is written as
+        `constraint NAME`, which `from_smtlib` reads back as `NAME`.
         """
         head = "".join(
             f"; {role}: {', '.join(' '.join(symbol.name.split()) for symbol in symbols)}\n"
@@ -191,7 +191,7 @@ class Theory:
 
     @property
     def unconstrained(self) -> tuple[str, ...]:
-        """The names of inputs and outputs that occur in no constraint, so that all values fit.
+        """The names of inputs and outputs that occur in no constraint, and may have any value.
 
         Examples:
             >>> import z3
@@ -199,8 +199,8 @@ class Theory:
             >>> Theory(y == z3.Not(a), inputs=[a, b], outputs=[y]).unconstrained
             ('b',)
         """
-        given = self.terms.inside(self.terms.roots[: len(self.constraints)])
-        occurring = {self.terms.names.get(i) for i in given}
+        inside = self.terms.inside(self.terms.roots[: len(self.constraints)])
+        occurring = {self.terms.names.get(i) for i in inside}
         names = dict.fromkeys(symbol.name for symbol in self.symbols)
         return tuple(name for name in names if name not in occurring)
 
@@ -211,7 +211,7 @@ class Theory:
 
     @property
     def formulas(self) -> tuple[Any, ...]:
-        """The given constraints, then what the one-hot symbols add to them."""
+        """The constraints, then the domains of the one-hot symbols."""
         return self.constraints + tuple(s.domain for s in self.symbols if s.domain is not None)
 
     @property
@@ -235,10 +235,10 @@ class Theory:
         return tuple(symbol.width for symbol in self.output_symbols)
 
     def encode(self, /, **values: Any) -> Tensor:
-        """Input signs for the given values by symbol name; inputs not named are 0, free.
+        """Input signs for values by symbol name; inputs without a value are 0, free.
 
         Args:
-            values: A value a symbol, or an array of them; arrays broadcast.
+            values: One value per symbol, or arrays of values; arrays broadcast.
 
         Returns:
             Signs of shape `(..., n_inputs)`, int8.
@@ -246,36 +246,36 @@ class Theory:
         return encode_rows(self.input_symbols, values, "inputs")
 
     def encode_outputs(self, /, **values: Any) -> Tensor:
-        """Output signs for the given values by symbol name; outputs not named are 0, free."""
+        """Output signs for values by symbol name; outputs without a value are 0, free."""
         return encode_rows(self.output_symbols, values, "outputs")
 
     def decode(self, outputs: Tensor) -> dict[str, Any]:
         """Values by symbol name for output signs of shape `(..., n_outputs)`.
 
-        One row gives Python values; more rows give numpy arrays. A row without a model decodes to
-        `None`; arrays that hold a `None` have dtype `object`. Of a bool tensor, false counts as -1.
+        One row gives Python values, several rows numpy arrays. A row without a model decodes to
+        `None`; arrays with a `None` have dtype `object`. In a bool tensor, false counts as -1.
         """
         return decode_rows(self.output_symbols, outputs, "outputs")
 
     def decode_inputs(self, inputs: Tensor) -> dict[str, Any]:
         """Values by symbol name for input signs (or logits) of shape `(..., n_inputs)`.
 
-        `None` where a symbol is not wholly known, or a one-hot symbol has no value or several.
+        `None` where a symbol is not fully known, or a one-hot symbol has no value or several.
         """
         return decode_rows(self.input_symbols, inputs, "inputs")
 
     def check(
         self, *, timeout_s: float = 10.0, max_models: int = 20_000, max_work: float = 5_000_000
     ) -> "TheoryReport":
-        """Reports what to know before training, and which rule to begin with: see `TheoryReport`.
+        """Analyses the theory before training and recommends a rule: see `TheoryReport`.
 
         Args:
-            timeout_s: Time limit for finding the constraints of a contradiction.
-            max_models: Models are counted up to this number.
-            max_work: Steps of the solver that any other question may take; see `Auto`.
+            timeout_s: Time limit for finding constraints that contradict each other.
+            max_models: Counts models up to this number.
+            max_work: Solver steps that each other query may take; see `Auto`.
         """
-        # The one import against the direction of the tree: the report asks solvers about a theory,
-        # and users look for it here.
+        # The one import against the direction of the tree: the report needs solvers, but users look
+        # for it here.
         from smtlayer.solvers.check import check_theory
 
         return check_theory(self, timeout_s=timeout_s, max_models=max_models, max_work=max_work)
@@ -304,7 +304,7 @@ def _restore(
     shape: tuple[tuple[int, ...], tuple[int, ...]],
     names: Sequence[str | None] | None = None,
 ) -> Theory:
-    """A theory from its text, in a z3 context of its own."""
+    """Rebuilds a theory from its text, in a new z3 context."""
     formulas = smtlib.unpack(archive)
     sizes = [*shape[0], *shape[1]]
     start = len(formulas) - sum(max(size, 1) for size in sizes)

@@ -1,4 +1,4 @@
-"""This file turns Python's values into z3's and back, and asks z3 for names."""
+"""Conversion of Python values to z3 values and back."""
 
 import math
 import os
@@ -15,8 +15,8 @@ from torch import Tensor
 from smtlayer.errors import TheoryError
 from smtlayer.forks import uses_z3
 
-_DIGITS = 4000
-# What z3 says of a context's terms it writes to one place: one thread may ask at a time.
+_DIGITS = 4000  # Python reads and writes integers of up to 4300
+# z3 prints all terms of a context into one buffer, so only one thread may ask at a time.
 _asking = threading.Lock()
 
 
@@ -30,12 +30,12 @@ if sys.platform != "win32":
 
 
 def asking() -> threading.Lock:
-    """The lock for who reads terms that other threads may read as well."""
+    """The lock to hold while z3 prints or reads terms that other threads may use."""
     return _asking
 
 
 def name_of(symbol: Any) -> str:
-    """A constant's name. Ask once and keep it: threads that ask z3 together get wrong ones."""
+    """Name of a constant. Call it once and keep the result: it is not safe between threads."""
     return str(symbol.decl().name())
 
 
@@ -48,14 +48,14 @@ def text_of(term: Any) -> str:
 
 @uses_z3
 def rounded(value: float, symbol: Any) -> float:
-    """The number that a floating-point symbol has for this one."""
+    """The number rounded to the floating-point sort of a symbol."""
     with _asking:
         found: float = python_value(z3.FPVal(value, symbol.sort(), symbol.ctx))
     return found
 
 
 def z3_value(symbol: Any, value: Any) -> Any:
-    """A Python or z3 value, or an enumeration member's name, as a value of the symbol's sort."""
+    """Converts a Python value, z3 value or name of an enumeration member to the symbol's sort."""
     sort = symbol.sort()
     wrong = TheoryError(
         f"one_hot: {shown(value)} is not a value of {name_of(symbol)!r}, whose sort is {sort}. "
@@ -63,7 +63,7 @@ def z3_value(symbol: Any, value: Any) -> Any:
     )
     if z3.is_expr(value) and value.ctx != symbol.ctx:
         raise TheoryError(
-            f"one_hot: {value!r} belongs to another z3 context than {name_of(symbol)!r}. Bring it "
+            f"one_hot: {value!r} belongs to another z3 context than {name_of(symbol)!r}. Move it "
             f"there with value.translate(symbol.ctx)."
         )
     number = isinstance(value, np.generic) or (isinstance(value, Tensor) and value.ndim == 0)
@@ -80,7 +80,7 @@ def z3_value(symbol: Any, value: Any) -> Any:
             members = {sort.constructor(i).name(): i for i in range(sort.num_constructors())}
             return sort.constructor(members[value])()
         if isinstance(value, str) and z3.is_string(symbol):
-            # z3 would read "\\u{41}" as "A"; here a Python string means what it says.
+            # z3 would read "\\u{41}" as "A"
             value = z3.StringVal(value.replace("\\u", "\\u{5c}u"), symbol.ctx)
         if isinstance(value, Fraction):
             value = z3.Q(value.numerator, value.denominator, symbol.ctx)
@@ -98,7 +98,7 @@ def _is_value(term: Any) -> bool:
 
 
 def whole_number(term: Any) -> int:
-    """The value of an integer or bit-vector, which Python reads up to 4300 digits at a time."""
+    """Value of an integer or bit-vector term of any length."""
     text = term.as_string()
     if len(text) <= _DIGITS:
         return int(text)
@@ -110,7 +110,7 @@ def whole_number(term: Any) -> int:
 
 
 def shown(value: Any) -> str:
-    """A value as it stands in a message; Python writes out integers of up to 4300 digits."""
+    """A value as text for an error message."""
     try:
         return repr(value)
     except ValueError:
@@ -118,14 +118,14 @@ def shown(value: Any) -> str:
 
 
 def sides(equation: Any) -> tuple[Any, Any]:
-    """The symbol and the value of an equation between them; z3 may write either first."""
+    """The symbol and the value of an equation, which z3 may write in either order."""
     one, other = equation.children()
     swapped = other.decl().kind() == z3.Z3_OP_UNINTERPRETED
     return (other, one) if swapped else (one, other)
 
 
 def python_value(term: Any) -> Any:
-    """A z3 value as Python has it: int, bool, str, Fraction, float, or the name of a member."""
+    """Converts a z3 value to Python: int, bool, str, Fraction, float, or a member's name."""
     if z3.is_bool(term):
         return z3.is_true(term)
     if z3.is_int_value(term) or z3.is_bv_value(term):
@@ -139,18 +139,18 @@ def python_value(term: Any) -> Any:
     if z3.is_string_value(term):
         return re.sub(r"\\u\{([0-9a-f]+)\}", lambda m: chr(int(m[1], 16)), term.as_string())
     text = str(term)
-    return term.sexpr() if "..." in text else text  # z3 leaves out what is deep inside
+    return term.sexpr() if "..." in text else text  # z3 abbreviates deep terms
 
 
 def as_array(name: str, value: Any) -> Any:
-    """Values of a symbol, in any form that Python has for them, as an array."""
+    """Converts the values of a symbol to an array: a scalar, list, array or tensor of them."""
     value = python_value(value) if z3.is_expr(value) else value
     try:
         if isinstance(value, Tensor):
             host = value.detach().cpu()
             return np.asarray(host.double() if host.is_floating_point() else host)
         array = np.asarray(value)
-        return array if isinstance(value, np.ndarray) else _as_given(array, value)
+        return array if isinstance(value, np.ndarray) else _keep_elements(array, value)
     except (ValueError, TypeError, RuntimeError, NotImplementedError) as error:
         raise TheoryError(
             f"Theory.encode expects one value for {name!r}, or an array of them with rows of the "
@@ -158,8 +158,8 @@ def as_array(name: str, value: Any) -> Any:
         ) from error
 
 
-def _as_given(array: Any, value: Any) -> Any:
-    """Undoes what numpy does to mixed lists: large integers become floats, and numbers texts."""
+def _keep_elements(array: Any, value: Any) -> Any:
+    """Keeps the elements of mixed lists, which numpy would convert to floats or strings."""
     if array.dtype.kind not in "fUO":
         return array
     exact = np.array(value, dtype=object)
