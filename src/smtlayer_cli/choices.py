@@ -1,10 +1,9 @@
 """This file reads choices from the command line: lists with commas, patterns, ranges."""
 
 from collections.abc import Sequence
-from difflib import get_close_matches
 from fnmatch import fnmatchcase
 
-from smtlayer.errors import ConfigError
+from smtlayer.errors import ConfigError, did_you_mean
 
 
 def split(text: str | None) -> tuple[str, ...]:
@@ -29,9 +28,8 @@ def chosen(option: str, patterns: Sequence[str], names: Sequence[str]) -> tuple[
     """
     for pattern in patterns:
         if not any(fnmatchcase(name, pattern) for name in names):
-            near = get_close_matches(pattern, names, n=1)
-            hint = f"Did you mean {near[0]!r}?" if near else f"There are {', '.join(names)}."
-            raise ConfigError(f"{option} expects names or patterns. None fits {pattern!r}. {hint}")
+            hint = did_you_mean(pattern, names, f"There are {', '.join(names)}.")
+            raise ConfigError(f"{option} expects names or patterns. None fits {pattern!r}.{hint}")
     return tuple(
         name for name in names if not patterns or any(fnmatchcase(name, p) for p in patterns)
     )

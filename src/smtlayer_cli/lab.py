@@ -6,7 +6,6 @@ import json
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import asdict
-from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +14,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table as RichTable
 
-from smtlayer.errors import ConfigError, UndeclaredSymbolError
+from smtlayer.errors import ConfigError, UndeclaredSymbolError, did_you_mean
 from smtlayer_cli.choices import split
 from smtlayer_cli.complete import LAB_TASKS, lab_tasks
 from smtlayer_cli.complete import rules as rule_names
@@ -153,8 +152,7 @@ def _read(
 ) -> problems.LabProblem:
     path = Path(name)
     if not path.is_file():
-        near = get_close_matches(name, LAB_TASKS, n=1)
-        hint = f" Did you mean {near[0]!r}?" if near else ""
+        hint = did_you_mean(name, LAB_TASKS)
         raise ConfigError(
             f"smtlayer lab expects an SMT-LIB 2 file, or one of {', '.join(LAB_TASKS)}. "
             f"Got {name!r}, and there is no such file.{hint}"

@@ -1,12 +1,11 @@
 """This file makes tasks out of plain options: one function a task."""
 
 from collections.abc import Callable, Mapping
-from difflib import get_close_matches
 from inspect import Parameter, signature
 from pathlib import Path
 from typing import Any, get_args
 
-from smtlayer.errors import ConfigError
+from smtlayer.errors import ConfigError, did_you_mean
 from smtlayer_studies.tasks import (
     LiarsPuzzle,
     MnistAddition,
@@ -48,8 +47,7 @@ def make_task(options: Mapping[str, Any], data_dir: Path | None = None) -> Task:
     known = [option for option in signature(maker).parameters if option != "data_dir"]
     for option in given:
         if option not in known:
-            near = get_close_matches(option, known, n=1)
-            hint = f" Did you mean {near[0]!r}?" if near else f" Known are {', '.join(known)}."
+            hint = did_you_mean(option, known, f"Known are {', '.join(known)}.")
             raise ConfigError(f"{name}: unknown key 'task.{option}'.{hint}")
         _check(f"{name}: task.{option}", given[option], signature(maker).parameters[option])
     return maker(data_dir=data_dir, **given)

@@ -4,12 +4,11 @@ import json
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields
-from difflib import get_close_matches
 from typing import Any, TypeVar
 
 import torch
 
-from smtlayer.errors import ConfigError
+from smtlayer.errors import ConfigError, did_you_mean
 from smtlayer.plain import whole
 from smtlayer_studies.runs.options import (
     LayerOptions,
@@ -185,8 +184,7 @@ def _group(row: str, name: str, kind: type[_Group], data: Any) -> _Group:
 
 
 def _unknown(row: str, key: str, choices: Iterable[str]) -> ConfigError:
-    near = get_close_matches(key, list(choices), n=1)
-    hint = f" Did you mean {near[0]!r}?" if near else f" Known are {', '.join(choices)}."
+    hint = did_you_mean(key, choices, f"Known are {', '.join(choices)}.")
     return ConfigError(f"{row}: unknown key {key!r}.{hint}")
 
 

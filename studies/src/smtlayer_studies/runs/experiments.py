@@ -3,11 +3,10 @@
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-from smtlayer.errors import ConfigError
+from smtlayer.errors import ConfigError, did_you_mean
 from smtlayer.plain import is_whole, whole
 from smtlayer_studies.runs.config import RunConfig, merged, parse_settings
 
@@ -120,8 +119,7 @@ def _path(name: str | Path) -> Path:
     if path.suffix != ".toml":
         path = _FOLDER / f"{_SHORT.get(str(name), name)}.toml"
     if not _is_file(path):
-        near = get_close_matches(str(name), (*_SHORT, *_ROWS), n=1)
-        hint = f" Did you mean {near[0]!r}?" if near else f" Rows are {', '.join(_ROWS)}."
+        hint = did_you_mean(str(name), (*_SHORT, *_ROWS), f"Rows are {', '.join(_ROWS)}.")
         raise ConfigError(f"There is no experiment {str(name)!r}.{hint}")
     return path
 

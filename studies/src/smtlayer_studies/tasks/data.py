@@ -1,6 +1,5 @@
 """This file knows the data files of the tasks: where they are, and where they come from."""
 
-import difflib
 import hashlib
 import os
 import shlex
@@ -9,7 +8,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Final, Literal
 
-from smtlayer.errors import ConfigError, MissingDataError
+from smtlayer.errors import ConfigError, MissingDataError, did_you_mean
 from smtlayer.solvers.store import default_store
 
 State = Literal["ok", "damaged", "missing"]
@@ -149,9 +148,8 @@ def files(name: str) -> tuple[DataFile, ...]:
     found = tuple(f for f in FILES.values() if name in (f.name, f.dataset, "all"))
     if not found:
         names = sorted({f.dataset for f in FILES.values()} | set(FILES) | {"all"})
-        near = difflib.get_close_matches(name, names, n=1)
-        hint = f"Did you mean {near[0]!r}?" if near else f"Choose one of {', '.join(names)}."
-        raise ConfigError(f"data: no data set or file is called {name!r}. {hint}")
+        hint = did_you_mean(name, names, f"Choose one of {', '.join(names)}.")
+        raise ConfigError(f"data: no data set or file is called {name!r}.{hint}")
     return found
 
 

@@ -1,12 +1,11 @@
 """The tasks as problems for the laboratory: their theories without images."""
 
 from collections.abc import Callable, Mapping
-from difflib import get_close_matches
 from functools import partial
 
 import torch
 
-from smtlayer.errors import ConfigError
+from smtlayer.errors import ConfigError, did_you_mean
 from smtlayer.lab import LabProblem, LabRows, problem_of
 from smtlayer.lab.problems import unique_rows
 from smtlayer_studies.tasks.liars_data import draw_split
@@ -29,8 +28,7 @@ def task_problem(name: str) -> LabProblem:
         ConfigError: If there is no such task.
     """
     if name not in LAB_TASKS:
-        near = get_close_matches(name, LAB_TASKS, n=1)
-        hint = f" Did you mean {near[0]!r}?" if near else ""
+        hint = did_you_mean(name, LAB_TASKS)
         raise ConfigError(f"The laboratory has {', '.join(LAB_TASKS)}. Got {name!r}.{hint}")
     return LAB_TASKS[name](name)
 
