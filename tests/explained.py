@@ -10,8 +10,9 @@ import z3
 from torch import Tensor
 
 from smtlayer import Theory
-from smtlayer.nn.explanation import Blame, Broken, Explanation, Overruled
+from smtlayer.nn.explanation import Blame, Explanation, Overruled
 from smtlayer.nn.weights import confidence
+from smtlayer.solvers.search.constraint_core import ConstraintRef
 from smtlayer.theory import Symbol
 
 
@@ -45,7 +46,7 @@ class Witness:
         assert answer != z3.unknown
         return bool(answer == z3.sat)
 
-    def formula(self, broken: Broken) -> Any:
+    def formula(self, broken: ConstraintRef) -> Any:
         """The formula that a statement is about."""
         if broken.index is not None:
             assert broken.name == self.theory.constraint_names[broken.index]

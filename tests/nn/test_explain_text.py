@@ -15,12 +15,12 @@ from smtlayer.nn.explain_text import number, percent
 from smtlayer.nn.explanation import (
     Blame,
     BlamedInput,
-    Broken,
     Column,
     Explanation,
     Explanations,
     SymbolRead,
 )
+from smtlayer.solvers.search.constraint_core import ConstraintRef
 from smtlayer_studies.tasks.mnist_addition import addition_theory
 
 LOGITS = torch.tensor(
@@ -203,12 +203,12 @@ def test_many_broken_constraints_are_counted():
 
 
 def test_a_constraint_without_a_name_is_told_by_its_text():
-    short = Broken(0, None, "a == b")
-    long = Broken(0, None, "x + " * 40 + "1 == 2")
+    short = ConstraintRef(0, None, "a == b")
+    long = ConstraintRef(0, None, "x + " * 40 + "1 == 2")
     assert short.label == "a == b"
     assert len(long.label) == 72
     assert long.label.endswith("...")
-    assert Broken(0, "sum", "a == b").label == "sum"
+    assert ConstraintRef(0, "sum", "a == b").label == "sum"
 
 
 def made(**changes) -> Explanation:
@@ -221,7 +221,7 @@ def made(**changes) -> Explanation:
 
 
 def test_what_was_not_proved_is_not_claimed():
-    blame = Blame((BlamedInput("a", "bool", True, ("a",)),), (Broken(0, "r", "t"),), False)
+    blame = Blame((BlamedInput("a", "bool", True, ("a",)),), (ConstraintRef(0, "r", "t"),), False)
     doubt = "(there was no time to show that all of these are needed)"
     assert doubt in str(made(status="contradicts", answer=None, conflict=blame))
     late = made(status="repaired", proved=False, cost=2.0)

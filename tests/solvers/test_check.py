@@ -9,7 +9,8 @@ import z3
 from smtlayer import Z3, Auto, Sat, SMTLayer, Table, Theory, one_hot
 from smtlayer.solvers import check
 from smtlayer.solvers.advice import COOLING, Advice, advise
-from smtlayer.solvers.check import Conflict, LabelCounts, conflict_of
+from smtlayer.solvers.check import LabelCounts, conflict_of
+from smtlayer.solvers.search.constraint_core import ConstraintRef
 from smtlayer.testing import THEORIES
 from smtlayer.testing.theories import addition
 
@@ -119,7 +120,10 @@ def test_a_conflict_is_told_by_index_and_text():
         [c == z3.Or(a, b), z3.Implies(a, b), y, z3.And(a, z3.Not(b)), x > 3], [a, b], [c]
     ).check()
     assert report.satisfiable is False
-    assert report.conflict == (Conflict(1, "Implies(a, b)"), Conflict(3, "And(a, Not(b))"))
+    assert report.conflict == (
+        ConstraintRef(1, None, "Implies(a, b)"),
+        ConstraintRef(3, None, "And(a, Not(b))"),
+    )
     assert (report.n_models, report.n_models_exact) == (0, True)
     assert report.inputs_per_label is None
     assert str(report).splitlines() == [
@@ -132,8 +136,11 @@ def test_a_conflict_is_told_by_index_and_text():
 
 def test_what_one_hot_adds_can_take_part_in_a_conflict():
     report = Theory([y == a, x > 7], inputs=[a, one_hot(x, [1, 2])], outputs=[y]).check()
-    assert report.conflict == (Conflict(1, "x > 7"), Conflict(None, "Or(1 == x, 2 == x)"))
-    assert "                    one_hot: Or(1 == x, 2 == x)" in str(report).splitlines()
+    assert report.conflict == (
+        ConstraintRef(1, None, "x > 7"),
+        ConstraintRef(None, None, "x is one of 1, 2"),
+    )
+    assert "                    one_hot: x is one of 1, 2" in str(report).splitlines()
 
 
 def test_names_that_z3_gives_to_fresh_constants_are_the_users_own():
@@ -142,12 +149,14 @@ def test_names_that_z3_gives_to_fresh_constants_are_the_users_own():
     report = theory.check(max_models=1)
     assert (report.satisfiable, report.functional, report.total) == (True, True, True)
     assert conflict_of(Theory([taken[0], y == a, z3.Not(taken[0])], [a], [y])) == (
-        Conflict(0, "constraint!0"), Conflict(2, "Not(constraint!0)"),
+        ConstraintRef(0, None, "constraint!0"), ConstraintRef(2, None, "Not(constraint!0)"),
     )  # fmt: skip
 
 
 def test_a_conflict_of_one_constraint_is_found_alone():
-    assert conflict_of(Theory([y == a, False, b], [a, b], [y])) == (Conflict(1, "False"),)
+    assert conflict_of(Theory([y == a, False, b], [a, b], [y])) == (
+        ConstraintRef(1, None, "False"),
+    )
     assert conflict_of(Theory([y == a], [a], [y])) == ()
 
 

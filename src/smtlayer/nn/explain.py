@@ -26,7 +26,6 @@ from torch import Tensor
 from smtlayer.errors import ArgumentError, ArgumentTypeError
 from smtlayer.nn.explanation import (
     Blame,
-    Broken,
     Column,
     Explanation,
     Explanations,
@@ -47,10 +46,9 @@ from smtlayer.nn.symbol_columns import (
 )
 from smtlayer.nn.weights import Weights, confidence
 from smtlayer.solvers import Solver, Status
-from smtlayer.solvers.search.constraint_core import ConstraintCores
+from smtlayer.solvers.search.constraint_core import ConstraintCores, ConstraintRef
 from smtlayer.solvers.validation import check_limit
 from smtlayer.theory import Theory
-from smtlayer.theory.values import text_of
 
 _RUNNER_UP: Mapping[Status, RunnerUpStatus] = {
     Status.SAT: "found",
@@ -104,7 +102,7 @@ class Explainer:
         self._theory = solver.theory
         self._inputs, self._outputs = self._theory.input_symbols, self._theory.output_symbols
         self._runners_up = RunnersUp(solver)
-        self._constraints: dict[int, Broken] = {}
+        self._constraints: dict[int, ConstraintRef] = {}
         self._lock = threading.Lock()  # what it compiles answers one question at a time
 
     @cached_property
@@ -223,19 +221,10 @@ class Explainer:
             blamed_of(self._outputs, goal, wanted),
         )
 
-    def _constraint(self, place: int) -> Broken:
+    def _constraint(self, place: int) -> ConstraintRef:
         if place not in self._constraints:
-            self._constraints[place] = self._described(place)
+            self._constraints[place] = ConstraintRef.of(self._theory, place)
         return self._constraints[place]
-
-    def _described(self, place: int) -> Broken:
-        given = len(self._theory.constraints)
-        if place < given:
-            text = text_of(self._theory.constraints[place])
-            return Broken(place, self._theory.constraint_names[place], text)
-        symbol = [s for s in self._theory.symbols if s.domain is not None][place - given]
-        values = ", ".join(map(str, symbol.values))
-        return Broken(None, None, f"{symbol.name} is one of {values}")
 
     def _runner_up(self, row: _Row, timeout_s: float) -> tuple[RunnerUp | None, RunnerUpStatus]:
         signs = torch.tensor(row.signs, dtype=torch.int8, device="cpu")

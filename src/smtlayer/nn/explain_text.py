@@ -11,8 +11,8 @@ from smtlayer.nn.explanation import (
     Explanation,
     Overruled,
     SymbolRead,
-    shortened,
 )
+from smtlayer.theory.values import shortened
 
 _WIDTH = 80
 _HEADING = 12  # columns

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, overload
 
+from smtlayer.solvers.search.constraint_core import ConstraintRef
 from smtlayer.theory import SymbolKind
 
 ExplanationStatus = Literal["fits", "repaired", "contradicts", "unknown"]
@@ -87,20 +88,6 @@ class BlamedInput:
 
 
 @dataclass(frozen=True, slots=True)
-class Broken:
-    """A constraint that takes part in a contradiction."""
-
-    index: int | None  # among `theory.constraints`; None for what `one_hot` adds
-    name: str | None
-    text: str
-
-    @property
-    def label(self) -> str:
-        """Its name, or else its text, shortened."""
-        return self.name or shortened(self.text)
-
-
-@dataclass(frozen=True, slots=True)
 class Blame:
     """Inputs and constraints that contradict each other (or the wanted outputs).
 
@@ -109,7 +96,7 @@ class Blame:
     """
 
     inputs: tuple[BlamedInput, ...]
-    constraints: tuple[Broken, ...]
+    constraints: tuple[ConstraintRef, ...]
     minimal: bool  # proved: without any one input column or constraint the others can hold
     wanted: tuple[BlamedInput, ...] = ()  # the wanted outputs that take part, minimal as well
 
@@ -198,15 +185,10 @@ class Explanations(Sequence[Explanation]):
         return explanations_html(self.rows)
 
 
-def shortened(text: str, width: int = 72) -> str:
-    """The text, or its beginning and three dots."""
-    return text if len(text) <= width else f"{text[: width - 3].rstrip()}..."
-
-
 def _plain(value: Any) -> Any:
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         plain = {f.name: _plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
-        return plain | {"label": value.label} if isinstance(value, Broken) else plain
+        return plain | {"label": value.label} if isinstance(value, ConstraintRef) else plain
     if isinstance(value, dict):
         return {str(name): _plain(part) for name, part in value.items()}
     if isinstance(value, list | tuple):

@@ -293,7 +293,7 @@ class SMTLayer(nn.Module):
         if self.solver.solve(free).status.item() != Status.UNSAT:
             return
         conflict = conflict_of(self.theory)
-        given = [part.label for part in conflict if part.index is not None]
+        given = [part.position for part in conflict if part.index is not None]
         if not conflict:
             reason = "Theory.check says more, given more time"
         elif not given:

@@ -14,27 +14,12 @@ from smtlayer.solvers.advice import Advice, advise
 from smtlayer.solvers.auto import Auto
 from smtlayer.solvers.base import Backend
 from smtlayer.solvers.results import Status
-from smtlayer.solvers.search.constraint_core import ConstraintCores
+from smtlayer.solvers.search.constraint_core import ConstraintCores, ConstraintRef
 from smtlayer.solvers.table.models import Models, list_models
 from smtlayer.solvers.validation import check_count, check_limit
 from smtlayer.solvers.z3_calls import OutOfWorkError, ask_counted, restarting
 from smtlayer.theory import Theory
 from smtlayer.theory.declarations import declarations_in, fresh_prefix
-from smtlayer.theory.values import text_of
-
-
-@dataclass(frozen=True, slots=True)
-class Conflict:
-    """A constraint that takes part in a contradiction."""
-
-    index: int | None  # among the given constraints; None for what a one-hot symbol adds
-    text: str
-    name: str | None = None  # that the user gave it
-
-    @property
-    def label(self) -> str:
-        """Its index, and its name if it has one: `2` or `2 'digits differ'`."""
-        return f"{self.index}" if self.name is None else f"{self.index} {self.name!r}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +38,7 @@ class TheoryReport:
 
     theory: Theory
     satisfiable: bool | None
-    conflict: tuple[Conflict, ...]  # a minimal set of constraints that contradict each other
+    conflict: tuple[ConstraintRef, ...]  # a minimal set of constraints that contradict each other
     functional: bool | None  # whether the inputs determine the outputs
     pinned: bool | None  # whether the outputs determine the inputs: each label fits one input
     total: bool | None  # whether every value of the inputs has a model
@@ -171,23 +156,16 @@ def check_theory(
     )
 
 
-def conflict_of(theory: Theory, timeout_s: float = 10.0) -> tuple[Conflict, ...]:
+def conflict_of(theory: Theory, timeout_s: float = 10.0) -> tuple[ConstraintRef, ...]:
     """A minimal set of constraints that contradict each other; empty if none was found in time."""
     return _satisfiable(theory, timeout_s)[1]
 
 
-def _satisfiable(theory: Theory, timeout_s: float) -> tuple[bool | None, tuple[Conflict, ...]]:
+def _satisfiable(theory: Theory, timeout_s: float) -> tuple[bool | None, tuple[ConstraintRef, ...]]:
     clash = ConstraintCores(theory, by_bits=False).find(timeout_s=timeout_s)
     if clash.status is not Status.UNSAT:
         return (True if clash.status is Status.SAT else None), ()
-    return False, tuple(_part(theory, place) for place in clash.formulas)
-
-
-def _part(theory: Theory, place: int) -> Conflict:
-    text = text_of(theory.formulas[place])
-    if place >= len(theory.constraints):
-        return Conflict(None, text)
-    return Conflict(place, text, theory.constraint_names[place])
+    return False, tuple(ConstraintRef.of(theory, place) for place in clash.formulas)
 
 
 @uses_z3
@@ -263,9 +241,9 @@ def _answer(solver: Any, max_work: float) -> bool | None:
     return None if answer == z3.unknown else bool(answer == z3.sat)
 
 
-def _describe(part: Conflict) -> str:
+def _describe(part: ConstraintRef) -> str:
     return (
-        f"constraint {part.label}: {part.text}"
+        f"constraint {part.position}: {part.text}"
         if part.index is not None
         else f"one_hot: {part.text}"
     )

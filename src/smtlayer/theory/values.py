@@ -46,6 +46,11 @@ def text_of(term: Any) -> str:
         return " ".join(str(term).split())
 
 
+def shortened(text: str, width: int = 72) -> str:
+    """The text, or its beginning and three dots."""
+    return text if len(text) <= width else f"{text[: width - 3].rstrip()}..."
+
+
 @uses_z3
 def rounded(value: float, symbol: Any) -> float:
     """The number rounded to the floating-point sort of a symbol."""

@@ -23,9 +23,38 @@ from smtlayer.solvers.z3 import Z3, Z3Row
 from smtlayer.solvers.z3_calls import milliseconds
 from smtlayer.theory import Theory
 from smtlayer.theory.declarations import fresh_prefix
+from smtlayer.theory.values import shortened, text_of
 
 _PATIENCE = 2  # a query may take so many times its share of the remaining time
 _LEAST_S = 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class ConstraintRef:
+    """A constraint of a theory, or what a one-hot symbol adds to it."""
+
+    index: int | None  # position in `theory.constraints`; None for a one-hot symbol
+    name: str | None  # given by the user
+    text: str
+
+    @classmethod
+    def of(cls, theory: Theory, place: int) -> "ConstraintRef":
+        """Describes the formula at a position in `theory.formulas`."""
+        given = len(theory.constraints)
+        if place < given:
+            return cls(place, theory.constraint_names[place], text_of(theory.formulas[place]))
+        symbol = [s for s in theory.symbols if s.domain is not None][place - given]
+        return cls(None, None, f"{symbol.name} is one of {', '.join(map(str, symbol.values))}")
+
+    @property
+    def label(self) -> str:
+        """Its name, or else its text, shortened."""
+        return self.name or shortened(self.text)
+
+    @property
+    def position(self) -> str:
+        """Its index, and its name if it has one: `2` or `2 'digits differ'`."""
+        return f"{self.index}" if self.name is None else f"{self.index} {self.name!r}"
 
 
 @dataclass(frozen=True, slots=True)
