@@ -42,14 +42,14 @@ class ExitCode(IntEnum):
 
 
 MEANINGS = {
-    ExitCode.OK: "All went well.",
+    ExitCode.OK: "Success.",
     ExitCode.FAILED: "The work failed.",
     ExitCode.USAGE: "An option, an argument or a configuration cannot be used as given.",
     ExitCode.MISSING: "Something is missing: data, a run, a package.",
-    ExitCode.UNMET: "What was checked is not as it should be.",
+    ExitCode.UNMET: "A check failed.",
     ExitCode.BUG: "A bug in smtlayer.",
     ExitCode.STOPPED: "Stopped by Ctrl-C.",
-    ExitCode.NO_READER: "Nobody read the output to its end, as in a pipe to head.",
+    ExitCode.NO_READER: "The reader of the output stopped early, as in a pipe to head.",
 }
 
 
