@@ -10,7 +10,7 @@ import z3
 from torch import Tensor
 
 from smtlayer import Theory
-from smtlayer.nn.explanation import Blame, Explanation, Overruled
+from smtlayer.explain import Contradiction, Explanation, Overruled
 from smtlayer.nn.weights import confidence
 from smtlayer.solvers.search.constraint_core import ConstraintRef
 from smtlayer.theory import Symbol
@@ -59,7 +59,7 @@ class Witness:
         }
         return next(d for start, d in domains.items() if broken.text.startswith(start))
 
-    def facts(self, blame: Blame, signs: Tensor, wanted: Tensor) -> list[Any]:
+    def facts(self, blame: Contradiction, signs: Tensor, wanted: Tensor) -> list[Any]:
         """The blamed input columns, as read, and the wanted output columns, as wanted."""
         sides = (
             (blame.inputs, self.theory.input_names, self.columns, signs),
@@ -183,7 +183,7 @@ def check_wanted(
 
 
 def check_blame(
-    witness: Witness, blame: Blame, row: Explanation, signs: Tensor, goal: Tensor
+    witness: Witness, blame: Contradiction, row: Explanation, signs: Tensor, goal: Tensor
 ) -> None:
     """The set is inconsistent, and without any one member it is not."""
     assert blame.minimal
@@ -197,7 +197,7 @@ def check_blame(
                for part in blame.wanted)  # fmt: skip
 
 
-def check_enough(witness: Witness, blame: Blame, signs: Tensor, goal: Tensor) -> None:
+def check_enough(witness: Witness, blame: Contradiction, signs: Tensor, goal: Tensor) -> None:
     members = [*witness.facts(blame, signs, goal), *map(witness.formula, blame.constraints)]
     assert not witness.consistent(members), "the blamed set is consistent"
 

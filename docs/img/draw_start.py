@@ -13,7 +13,7 @@ import matplotlib as mpl
 import matplotlib.image
 import torch
 
-from smtlayer.nn.explanation import Explanation, SymbolRead
+from smtlayer.explain import Explanation, SymbolRead
 
 HERE = Path(__file__).parent
 NOTEBOOK = HERE.parent / "tutorial" / "2-addition.ipynb"

@@ -35,8 +35,8 @@ from smtlayer.solvers.check import conflict_of
 from smtlayer.theory import Theory, to_signs
 
 if TYPE_CHECKING:  # imported when an explanation is asked for, to keep the import light
-    from smtlayer.nn.explain import Explainer
-    from smtlayer.nn.explanation import Explanations
+    from smtlayer.explain import Explanations
+    from smtlayer.explain.ask import Explainer
 
 _FORWARD: Mapping[str, ForwardRule] = {"smt": smt, "maxsmt": maxsmt}
 
@@ -238,7 +238,7 @@ class SMTLayer(nn.Module):
             >>> [broken.name for broken in row.conflict.constraints]
             ['not both']
         """
-        from smtlayer.nn.explain import Explainer, Options, wanted_signs
+        from smtlayer.explain.ask import Explainer, Options, wanted_signs
 
         flat, mask = self._checked(logits, known)
         refuse_bad(flat, mask, self.theory)

@@ -7,8 +7,8 @@ from typing import Any, final
 import torch
 from torch import Tensor
 
+from smtlayer.explain import Contradiction, Explanation, Overruled, SymbolRead
 from smtlayer.nn import SMTLayer
-from smtlayer.nn.explanation import Blame, Explanation, Overruled, SymbolRead
 from smtlayer.theory import to_signs
 from smtlayer_playground.errors import PlaygroundError, TooBigError
 from smtlayer_playground.fields import whole
@@ -122,7 +122,7 @@ class LiarsPage:
             "blame": self._blame(_simplest([told.blame, *(row.blame for row in found)])),
         }
 
-    def _blame(self, blame: Blame | None) -> dict[str, Any] | None:
+    def _blame(self, blame: Contradiction | None) -> dict[str, Any] | None:
         if blame is None:
             return None
         places = {tuple(self._place(part.name).values()) for part in blame.inputs}
@@ -139,7 +139,7 @@ class LiarsPage:
         return {"sentence": sentence, "part": _PARTS[min(column // 3, 2)]}
 
 
-def _simplest(found: Sequence[Blame | None]) -> Blame | None:
+def _simplest(found: Sequence[Contradiction | None]) -> Contradiction | None:
     """The one with the fewest rules, and of those with the fewest inputs."""
     blames = [blame for blame in found if blame is not None]
     return min(blames, key=lambda b: (len(b.constraints), len(b.inputs)), default=None)

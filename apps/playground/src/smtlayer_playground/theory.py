@@ -10,8 +10,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from smtlayer.explain import Contradiction, Explanation
 from smtlayer.nn import SMTLayer
-from smtlayer.nn.explanation import Blame, Explanation
 from smtlayer.solvers import Auto, Solution, Status
 from smtlayer.theory import OneHot, Theory, one_hot
 from smtlayer_playground.errors import PlaygroundError, TooBigError
@@ -218,7 +218,7 @@ def _core(told: Explanation) -> dict[str, Any]:
     }
 
 
-def _broken(blame: Blame) -> list[dict[str, Any]]:
+def _broken(blame: Contradiction) -> list[dict[str, Any]]:
     return [{"label": part.label, "text": part.text} for part in blame.constraints]
 
 

@@ -11,8 +11,8 @@ import torch
 from torch import Tensor
 
 from smtlayer.errors import ConfigError, SMTLayerError
-from smtlayer.nn.explain_text import Statement, statements
-from smtlayer.nn.explanation import Explanation
+from smtlayer.explain import Explanation
+from smtlayer.explain.text import Statement, statements
 from smtlayer_studies.reports.marks import save
 from smtlayer_studies.reports.paper import run_title
 from smtlayer_studies.reports.run_pictures import DRAWERS, collect_examples

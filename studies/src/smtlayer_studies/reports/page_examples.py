@@ -6,7 +6,7 @@ from math import isqrt
 
 from torch import Tensor
 
-from smtlayer.nn.explain_text import Statement, percent, verdict
+from smtlayer.explain.text import Statement, percent, verdict
 from smtlayer_studies.reports.example_report import ExampleReport, certainty
 from smtlayer_studies.reports.html import Html, tag
 from smtlayer_studies.reports.png import png_uri

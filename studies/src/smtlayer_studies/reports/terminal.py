@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from torch import Tensor
 
-from smtlayer.nn.explain_text import percent, verdict
+from smtlayer.explain.text import percent, verdict
 from smtlayer_studies.reports.blocks import side_by_side
 from smtlayer_studies.reports.example_report import ExampleReport, Outcome, certainty
 from smtlayer_studies.reports.sentences import written

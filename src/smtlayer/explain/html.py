@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from html import escape
 
-from smtlayer.nn.explain_text import first_rows, left_out, statements, verdict
-from smtlayer.nn.explanation import Explanation
+from smtlayer.explain.result import Explanation
+from smtlayer.explain.text import first_rows, left_out, statements, verdict
 
 # Colours that can be read on white and on black; the text keeps the notebook's own.
 _COLOUR = {"fits": "#2e9e5b", "repaired": "#d08700", "contradicts": "#d64545", "unknown": "#8a8f98"}

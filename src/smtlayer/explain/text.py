@@ -5,9 +5,9 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from smtlayer.nn.explanation import (
-    Blame,
-    BlamedInput,
+from smtlayer.explain.result import (
+    BlamedSymbol,
+    Contradiction,
     Explanation,
     Overruled,
     SymbolRead,
@@ -124,7 +124,7 @@ def _read(symbol: SymbolRead) -> str:
     return f"{symbol.name}{joint}{symbol.shown} ({percent(symbol.certainty)})"
 
 
-def _blame_lines(blame: Blame, row: Explanation) -> list[str]:
+def _blame_lines(blame: Contradiction, row: Explanation) -> list[str]:
     """Who breaks what."""
     facts = [_blamed(part, _columns(row, part)) for part in blame.inputs]
     goals = [_blamed(part, row.wanted or {}) for part in blame.wanted]
@@ -148,12 +148,12 @@ def _blame_lines(blame: Blame, row: Explanation) -> list[str]:
     return [f"{who} {verb}:", *lines, *doubt]
 
 
-def _columns(row: Explanation, part: BlamedInput) -> dict[str, Any]:
+def _columns(row: Explanation, part: BlamedSymbol) -> dict[str, Any]:
     symbol = next(symbol for symbol in row.read if symbol.name == part.name)
     return {column.name: column.value for column in symbol.columns if column.value is not None}
 
 
-def _blamed(part: BlamedInput, columns: Mapping[str, Any]) -> str:
+def _blamed(part: BlamedSymbol, columns: Mapping[str, Any]) -> str:
     """A symbol with its value and, where only some columns take part, what those say."""
     value = f"{part.name} = {part.value}"
     if part.value is not None and len(part.columns) == len(columns):
@@ -164,7 +164,7 @@ def _blamed(part: BlamedInput, columns: Mapping[str, Any]) -> str:
     return value if value in parts or not parts else f"{value} ({', '.join(parts)})"
 
 
-def _column_texts(part: BlamedInput, columns: Mapping[str, bool]) -> list[str]:
+def _column_texts(part: BlamedSymbol, columns: Mapping[str, bool]) -> list[str]:
     """The values of some columns of a symbol: `a[3] = 1`, `a = 5`, `a not 5, 6`."""
     if part.kind != "one-hot":
         bits = part.kind == "bits"

@@ -24,9 +24,16 @@ import torch
 from torch import Tensor
 
 from smtlayer.errors import ArgumentError, ArgumentTypeError
-from smtlayer.nn.explanation import (
-    Blame,
+from smtlayer.explain.columns import (
+    blamed_of,
+    marked_columns,
+    value_of,
+    values_of,
+    wanted_of,
+)
+from smtlayer.explain.result import (
     Column,
+    Contradiction,
     Explanation,
     Explanations,
     ExplanationStatus,
@@ -35,15 +42,8 @@ from smtlayer.nn.explanation import (
     RunnerUpStatus,
     SymbolRead,
 )
+from smtlayer.explain.runner_up import RunnersUp
 from smtlayer.nn.rules.base import ForwardRule
-from smtlayer.nn.runner_up import RunnersUp
-from smtlayer.nn.symbol_columns import (
-    blamed_of,
-    marked_columns,
-    value_of,
-    values_of,
-    wanted_of,
-)
 from smtlayer.nn.weights import Weights, confidence
 from smtlayer.solvers import Solver, Status
 from smtlayer.solvers.search.constraint_core import ConstraintCores, ConstraintRef
@@ -202,7 +202,7 @@ class Explainer:
 
     def _blame(
         self, row: _Row, core: _Core | None, wanted: list[int], timeout_s: float
-    ) -> tuple[bool | None, Blame | None]:
+    ) -> tuple[bool | None, Contradiction | None]:
         """Whether the reading allows what is wanted, None if not known; and if not, why."""
         if core is None or core.status is Status.UNKNOWN:
             return None, None
@@ -214,7 +214,7 @@ class Explainer:
         # Where nothing was found in time, everything is to blame: so the solver says.
         places = clash.formulas if found else range(len(self._theory.formulas))
         goal = [s if not found or i in clash.outputs else 0 for i, s in enumerate(wanted)]
-        return False, Blame(
+        return False, Contradiction(
             blamed_of(self._inputs, known, row.signs),
             tuple(self._constraint(place) for place in places),
             found and clash.minimal,

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from itertools import compress
 from typing import Any
 
-from smtlayer.nn.explanation import BlamedInput
+from smtlayer.explain.result import BlamedSymbol
 from smtlayer.theory import Symbol
 
 Signs = Sequence[int]
@@ -38,10 +38,12 @@ def wanted_of(symbols: Sequence[Symbol], row: Signs) -> dict[str, Any]:
     return found
 
 
-def blamed_of(symbols: Sequence[Symbol], part: Signs, whole: Signs) -> tuple[BlamedInput, ...]:
+def blamed_of(symbols: Sequence[Symbol], part: Signs, whole: Signs) -> tuple[BlamedSymbol, ...]:
     """The symbols with blamed columns, those not 0 in `part`, and their values in `whole`."""
     return tuple(
-        BlamedInput(symbol.name, symbol.kind, value_of(symbol, whole), marked_columns(symbol, part))
+        BlamedSymbol(
+            symbol.name, symbol.kind, value_of(symbol, whole), marked_columns(symbol, part)
+        )
         for symbol in symbols
         if any(part[symbol.columns])
     )

@@ -14,8 +14,8 @@ import z3
 from explained import Witness, check_enough, check_explanation
 from helpers import Changed, GivesUp, random_logits, unknown_where
 from smtlayer import Z3, Sat, SMTLayer, Solution, Status, Table, Theory, one_hot
-from smtlayer.nn.explain import Explainer
-from smtlayer.nn.runner_up import RunnersUp
+from smtlayer.explain.ask import Explainer
+from smtlayer.explain.runner_up import RunnersUp
 from smtlayer.solvers.search.constraint_core import ConstraintCore, ConstraintCores
 from smtlayer.testing.theories import integers
 from smtlayer_studies.tasks.mnist_addition import addition_theory
@@ -172,7 +172,7 @@ def test_runners_up_of_a_solver_that_gives_up_are_unknown():
 def test_runners_up_stop_when_time_is_up(monkeypatch):
     solver = Table().compile(theory())
     clock = iter([0.0, 100.0])
-    monkeypatch.setattr("smtlayer.nn.runner_up.time.monotonic", lambda: next(clock))
+    monkeypatch.setattr("smtlayer.explain.runner_up.time.monotonic", lambda: next(clock))
     signs, outputs = (torch.tensor(x, dtype=torch.int8) for x in ([1, -1], [1]))
     found = RunnersUp(solver).find(signs, torch.ones(2), outputs, 10.0)
     assert (found.status, found.proved) == (Status.UNKNOWN, False)

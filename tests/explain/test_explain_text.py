@@ -11,15 +11,15 @@ import torch
 import z3
 
 from smtlayer import SMTLayer, Theory, one_hot
-from smtlayer.nn.explain_text import number, percent
-from smtlayer.nn.explanation import (
-    Blame,
-    BlamedInput,
+from smtlayer.explain import (
+    BlamedSymbol,
     Column,
+    Contradiction,
     Explanation,
     Explanations,
     SymbolRead,
 )
+from smtlayer.explain.text import number, percent
 from smtlayer.solvers.search.constraint_core import ConstraintRef
 from smtlayer_studies.tasks.mnist_addition import addition_theory
 
@@ -221,7 +221,9 @@ def made(**changes) -> Explanation:
 
 
 def test_what_was_not_proved_is_not_claimed():
-    blame = Blame((BlamedInput("a", "bool", True, ("a",)),), (ConstraintRef(0, "r", "t"),), False)
+    blame = Contradiction(
+        (BlamedSymbol("a", "bool", True, ("a",)),), (ConstraintRef(0, "r", "t"),), False
+    )
     doubt = "(there was no time to show that all of these are needed)"
     assert doubt in str(made(status="contradicts", answer=None, conflict=blame))
     late = made(status="repaired", proved=False, cost=2.0)

@@ -78,7 +78,7 @@ class RunnerUp:
 
 
 @dataclass(frozen=True, slots=True)
-class BlamedInput:
+class BlamedSymbol:
     """An input symbol, or a wanted output, that takes part in a contradiction."""
 
     name: str
@@ -88,17 +88,17 @@ class BlamedInput:
 
 
 @dataclass(frozen=True, slots=True)
-class Blame:
+class Contradiction:
     """Inputs and constraints that contradict each other (or the wanted outputs).
 
     No inputs: whatever they are. No constraints: the inputs contradict each other, or the wanted
     outputs, by themselves. Inputs but no wanted outputs: they contradict the theory anyway.
     """
 
-    inputs: tuple[BlamedInput, ...]
+    inputs: tuple[BlamedSymbol, ...]
     constraints: tuple[ConstraintRef, ...]
     minimal: bool  # proved: without any one input column or constraint the others can hold
-    wanted: tuple[BlamedInput, ...] = ()  # the wanted outputs that take part, minimal as well
+    wanted: tuple[BlamedSymbol, ...] = ()  # the wanted outputs that take part, minimal as well
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -111,10 +111,10 @@ class Explanation:
     overruled: tuple[Overruled, ...]
     cost: float  # weight of all that was overruled; inf without a model
     proved: bool  # no model costs less
-    conflict: Blame | None  # why the reading contradicts the theory; None if it does not
+    conflict: Contradiction | None  # why the reading contradicts the theory; None if it does not
     runner_up: RunnerUp | None
     wanted: dict[str, Any] | None
-    blame: Blame | None  # why the reading rules out the wanted outputs; None if it does not
+    blame: Contradiction | None  # why the reading rules out the wanted outputs; None if it does not
     runner_up_status: RunnerUpStatus = "not asked"
     allows: bool | None = None  # whether the reading allows what is wanted; None: not known
 
@@ -137,12 +137,12 @@ class Explanation:
         return str(self)
 
     def __str__(self) -> str:
-        from smtlayer.nn.explain_text import explanation_text
+        from smtlayer.explain.text import explanation_text
 
         return explanation_text(self)
 
     def _repr_html_(self) -> str:
-        from smtlayer.nn.explain_html import explanation_html
+        from smtlayer.explain.html import explanation_html
 
         return explanation_html(self)
 
@@ -175,12 +175,12 @@ class Explanations(Sequence[Explanation]):
         return str(self)
 
     def __str__(self) -> str:
-        from smtlayer.nn.explain_text import explanations_text
+        from smtlayer.explain.text import explanations_text
 
         return explanations_text(self.rows)
 
     def _repr_html_(self) -> str:
-        from smtlayer.nn.explain_html import explanations_html
+        from smtlayer.explain.html import explanations_html
 
         return explanations_html(self.rows)
 
