@@ -1,4 +1,4 @@
-"""For authors of backends: the laws as a test suite, and theories to try them on."""
+"""A conformance test suite for authors of backends, with theories to test on."""
 
 try:
     import pytest  # noqa: F401

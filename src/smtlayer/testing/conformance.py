@@ -1,9 +1,4 @@
-"""This file checks any backend against the laws of `smtlayer.solvers.base`.
-
-Inherit, name the backend, run pytest:
-
-    class TestMine(SolverConformance):
-        backend = Mine()
+"""The laws of `smtlayer.solvers.base` as a test suite for any backend.
 
 Each law is also a function of a `Case`, for use outside pytest.
 """
@@ -31,10 +26,10 @@ _DRAWS = 400
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """A solver, the reference for it, and a batch of questions."""
+    """A solver, its reference solver, and a batch of queries."""
 
     solver: Solver
-    oracle: Solver
+    reference: Solver  # by `Enumerate`
     models: frozenset[tuple[int, ...]]  # inputs and outputs side by side
     inputs: Tensor  # (B, n) int8, some of them 0
     weights: Tensor  # (B, n) float64
@@ -42,8 +37,8 @@ class Case:
 
     @classmethod
     def make(cls, backend: Backend, theory: Theory, seed: int = 0) -> "Case":
-        """Random questions: partial, with equal weights and with weights far apart."""
-        oracle, models = _reference(theory)
+        """Random queries with free inputs, equal weights, and weights of very different sizes."""
+        reference, models = _reference(theory)
         generator = torch.Generator().manual_seed(seed)
         shape = (_ROWS, theory.n_inputs)
         weights = torch.rand(shape, generator=generator, dtype=torch.float64) + 0.01
@@ -51,10 +46,10 @@ class Case:
         tiny = 10.0 ** -torch.randint(0, 40, shape, generator=generator).double()
         weights[1::3] = tiny[1::3]
         inputs = _signs(shape, generator)
-        weights[inputs == 0] = torch.nan  # the weight of a free input is nobody's business
+        weights[inputs == 0] = torch.nan  # solvers must ignore the weights of free inputs
         return cls(
             backend.compile(theory),
-            oracle,
+            reference,
             models,
             inputs,
             weights,
@@ -64,14 +59,14 @@ class Case:
 
 @lru_cache(maxsize=256)
 def _reference(theory: Theory) -> tuple[Solver, frozenset[tuple[int, ...]]]:
-    """The oracle for a theory and its models, tried out once."""
+    """The reference solver of a theory, and all its models."""
     backend = Enumerate()
     models = backend.open(theory).models()
     return backend.compile(theory), frozenset((*x, *y) for x, y in models)
 
 
 def sound(case: Case) -> None:
-    """Law 1: models are models, and agree with what was asked."""
+    """Law 1: a SAT row holds a model that agrees with the query."""
     solved = case.solver.solve(case.inputs)
     _are_models(case, solved)
     agreed = (solved.inputs == case.inputs) | (case.inputs == 0)
@@ -79,97 +74,95 @@ def sound(case: Case) -> None:
     best = case.solver.maximize(case.inputs, case.weights, case.outputs)
     _are_models(case, best)
     wanted = (best.outputs == case.outputs) | (case.outputs == 0)
-    assert wanted[best.status == Status.SAT].all(), "maximize gave other outputs than wanted"
+    assert wanted[best.status == Status.SAT].all(), "maximize returned other outputs than wanted"
 
 
 def same_status(case: Case) -> None:
-    """Law 2: the same status as the reference, unless one of them gave up."""
-    for question in _QUESTIONS.values():
-        ours, theirs = question(case.solver, case).status, question(case.oracle, case).status
+    """Law 2: the same status as the reference, unless either is UNKNOWN."""
+    for query in _QUERIES.values():
+        ours, theirs = query(case.solver, case).status, query(case.reference, case).status
         decided = (ours != Status.UNKNOWN) & (theirs != Status.UNKNOWN)
         assert torch.equal(ours[decided], theirs[decided]), "status differs from the reference"
 
 
 def minimal_core(case: Case) -> None:
-    """Law 3: blamed inputs are a minimal contradiction, and the one that every backend finds."""
+    """Law 3: the core is a minimal contradiction, the same for every backend."""
     core = case.solver.core(case.inputs, case.weights, case.outputs)
-    assert not (core.inputs & (case.inputs == 0)).any(), "an input that was free is blamed"
-    assert not core.inputs[core.status != Status.UNSAT].any(), "only UNSAT rows blame anybody"
+    assert not (core.inputs & (case.inputs == 0)).any(), "a free input is in the core"
+    assert not core.inputs[core.status != Status.UNSAT].any(), "a row that is not UNSAT has a core"
     for row in (core.status == Status.UNSAT).nonzero().flatten().tolist():
         blamed = core.inputs[row]
-        assert not _possible(case, row, blamed), "the blamed inputs are no contradiction"
+        assert not _possible(case, row, blamed, case.outputs), "the core is not a contradiction"
         for i in blamed.nonzero().flatten().tolist():
             rest = blamed.clone()
             rest[i] = False
-            assert _possible(case, row, rest), "the core is not minimal"
-    reference = case.oracle.core(case.inputs, case.weights, case.outputs)
+            assert _possible(case, row, rest, case.outputs), "the core is not minimal"
+    reference = case.reference.core(case.inputs, case.weights, case.outputs)
     decided = (core.status != Status.UNKNOWN) & (reference.status != Status.UNKNOWN)
     same = torch.equal(core.inputs[decided], reference.inputs[decided])
-    assert same, "another core than deletion from the heaviest input ends with"
+    assert same, "not the core that deletion from the heaviest input yields"
 
 
 def best_repair(case: Case) -> None:
-    """Law 4: the weight overruled is least, compared exactly; zero just where `solve` is SAT."""
+    """Law 4: the overruled weight is minimal, exactly, and zero if and only if `solve` is SAT."""
     for outputs in (None, case.outputs):
         ours = case.solver.maximize(case.inputs, case.weights, outputs)
-        theirs = case.oracle.maximize(case.inputs, case.weights, outputs)
+        theirs = case.reference.maximize(case.inputs, case.weights, outputs)
         for row in (ours.status == Status.SAT).nonzero().flatten().tolist():
             exact = _overruled(case, ours, row)
-            assert ours.proved[row] or case.solver.limit_ms is not None, "not proved, yet no limit"
+            assert ours.proved[row] or case.solver.limit_ms is not None, "not proved, but no limit"
             if theirs.status[row] == Status.SAT and ours.proved[row]:
                 assert exact == _overruled(case, theirs, row), "a cheaper repair exists"
-            said = pytest.approx(float(exact), rel=1e-9, abs=0.0)
-            assert ours.cost[row].item() == said, "cost is not the weight overruled"
+            expected = pytest.approx(float(exact), rel=1e-9, abs=0.0)
+            assert ours.cost[row].item() == expected, "cost is not the overruled weight"
     free = case.solver.maximize(case.inputs, case.weights)
     solved = case.solver.solve(case.inputs).status
     decided = (solved != Status.UNKNOWN) & (free.status != Status.UNKNOWN)
     assert torch.equal((free.cost == 0)[decided], (solved == Status.SAT)[decided]), (
-        "a satisfiable row must cost nothing, any other something"
+        "the cost must be 0 for satisfiable rows only"
     )
 
 
 def independent_rows(case: Case) -> None:
-    """Law 5: a permuted batch gets permuted answers, and a batch equals its rows."""
+    """Law 5: results do not depend on the order of rows, nor on the other rows of a batch."""
     order = torch.randperm(_ROWS, generator=torch.Generator().manual_seed(1))
     shuffled = _select(case, order)
-    for question in _QUESTIONS.values():
-        whole = question(case.solver, case)
-        _same(case, whole, question(case.solver, shuffled), order)
+    for query in _QUERIES.values():
+        whole = query(case.solver, case)
+        _same(case, whole, query(case.solver, shuffled), order)
         for row in range(0, _ROWS, 5):
             index = torch.tensor([row])
-            _same(case, whole, question(case.solver, _select(case, index)), index)
+            _same(case, whole, query(case.solver, _select(case, index)), index)
 
 
 def repeatable(case: Case) -> None:
-    """Law 6: the same question gets the same answer again."""
+    """Law 6: the same query gives the same result again."""
     everything = torch.arange(_ROWS)
-    for question in _QUESTIONS.values():
-        _same(case, question(case.solver, case), question(case.solver, case), everything)
+    for query in _QUERIES.values():
+        _same(case, query(case.solver, case), query(case.solver, case), everything)
 
 
 def honest_unknown(case: Case) -> None:
-    """Law 7: a row that was given up has no model, no blame and no finite cost."""
+    """Law 7: an UNKNOWN row has no model, no core and no finite cost, and is never called UNSAT."""
     if case.solver.limit_ms is None:
-        for question in _QUESTIONS.values():
-            gave_up = question(case.solver, case).status == Status.UNKNOWN
-            assert not gave_up.any(), "a solver without a time limit gave up"
+        for query in _QUERIES.values():
+            unknown = query(case.solver, case).status == Status.UNKNOWN
+            assert not unknown.any(), "UNKNOWN, without a time limit"
     for name in ("solve", "maximize", "repair"):
-        answer = _QUESTIONS[name](case.solver, case)
+        answer = _QUERIES[name](case.solver, case)
         assert isinstance(answer, Solution)
         without = answer.status != Status.SAT
         assert not answer.inputs[without].any(), "a row without a model has inputs"
         assert not answer.outputs[without].any(), "a row without a model has outputs"
         assert answer.cost[without].isinf().all(), "a row without a model has a cost"
-        unsat = (answer.status == Status.UNSAT).nonzero().flatten().tolist()
-        wanted = None if name == "repair" else case.outputs
-        for row in unsat:
-            kept = torch.full_like(case.inputs[0], name == "solve", dtype=torch.bool)
-            asked = None if name == "solve" else wanted
-            assert not _possible(case, row, kept, asked), "UNSAT, though there is a model"
+        kept = torch.full_like(case.inputs[0], name == "solve", dtype=torch.bool)
+        wanted = case.outputs if name == "maximize" else torch.zeros_like(case.outputs)
+        for row in (answer.status == Status.UNSAT).nonzero().flatten().tolist():
+            assert not _possible(case, row, kept, wanted), "UNSAT, but there is a model"
 
 
 def posterior(case: Case) -> None:
-    """Law 8, for `WeighsModels`: the mean is that of all models; draws have the same weights."""
+    """Law 8, for `WeighsModels`: marginals and samples follow the probabilities of the models."""
     solver = case.solver
     if not isinstance(solver, WeighsModels):
         return
@@ -182,16 +175,16 @@ def posterior(case: Case) -> None:
     for row, weights in enumerate(exact):
         for model, share in weights.items():
             mean[row] += share * (torch.tensor(model[: logits.shape[-1]]) > 0).double()
-    assert (found.inputs - mean).abs().max() < 1e-9, "the mean differs from that of all models"
+    assert (found.inputs - mean).abs().max() < 1e-9, "a marginal is not the mean over all models"
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
         drawn = solver.sample(logits.repeat(_DRAWS, 1), case.outputs.repeat(_DRAWS, 1))
-    assert torch.equal(drawn.status, status.repeat(_DRAWS)), "a draw of another status"
+    assert torch.equal(drawn.status, status.repeat(_DRAWS)), "a sample has another status"
     _are_drawn(exact, torch.cat([drawn.inputs, drawn.outputs], dim=-1))
 
 
 def _posterior(case: Case, row: int, logits: list[float]) -> dict[tuple[int, ...], float]:
-    """The probability of each model with the wanted outputs, by the book."""
+    """The probability of each model with the wanted outputs, by its definition."""
     wanted, n = case.outputs[row].tolist(), len(logits)
     weights = {
         model: math.prod(1 / (1 + math.exp(-x * z)) for x, z in zip(logits, model[:n], strict=True))
@@ -202,52 +195,66 @@ def _posterior(case: Case, row: int, logits: list[float]) -> dict[tuple[int, ...
 
 
 def _are_drawn(exact: Sequence[Mapping[tuple[int, ...], float]], drawn: Tensor) -> None:
-    """Whether the draws, over and over for all rows, come as often as they should."""
+    """Asserts that each model is drawn as often as its probability demands."""
     for row, shares in enumerate(exact):
         seen = Counter(tuple(model) for model in drawn[row::_ROWS].tolist())
         if not shares:
-            assert not drawn[row::_ROWS].any(), "a model was drawn where there is none"
+            assert not drawn[row::_ROWS].any(), "a sample where there is no model"
             continue
-        assert seen.keys() <= shares.keys(), "a draw without the wanted outputs, or no model"
+        assert seen.keys() <= shares.keys(), "a sample that is no model with the wanted outputs"
         for model, share in shares.items():
             spread = math.sqrt(share * (1 - share) / _DRAWS)
             off = abs(seen[model] / _DRAWS - share)
-            assert off < 5 * spread + 2 / _DRAWS, "a model is drawn too often or too rarely"
+            assert off < 5 * spread + 2 / _DRAWS, "a model is sampled too often or too rarely"
 
 
 LAWS: tuple[Callable[[Case], None], ...] = (
     sound, same_status, minimal_core, best_repair, independent_rows, repeatable, honest_unknown,
 )  # fmt: skip
+"""The laws of all solvers."""
 LISTED_LAWS: tuple[Callable[[Case], None], ...] = (posterior,)
+"""The laws of solvers that have the list of all models."""
 
 
 class SolverConformance:
-    """The laws as tests, over named theories of many kinds and random ones."""
+    """Tests a backend against all laws, on named theories and on random ones.
+
+    Derive a class, set `backend`, and run pytest:
+
+        class TestMine(SolverConformance):
+            backend = Mine()
+
+    A backend that supports only some theories sets `theories` and overrides `random`; for theories
+    that translate to clauses there are `FINITE` and `random_finite_theory`.
+    """
 
     backend: ClassVar[Backend]
+    """The backend to test."""
     theories: ClassVar[Mapping[str, Callable[[], Theory]]] = THEORIES
+    """Functions that build the named theories."""
     seeds: ClassVar[int] = 25
+    """Number of random theories."""
 
     def random(self, seed: int) -> Theory:
-        """A random theory that the backend takes; small, for `Enumerate` must take it too."""
+        """A random theory that the backend supports, small enough for `Enumerate`."""
         return random_theory(seed)
 
     @pytest.mark.parametrize("law", [*LAWS, *LISTED_LAWS], ids=lambda law: str(law.__name__))
     def test_named_theories_obey(self, law: Callable[[Case], None]) -> None:
-        """A law on each of the named theories."""
+        """Checks a law on each of the named theories."""
         assert self.theories, "no theories to test on"
         for builder in self.theories.values():
             law(Case.make(self.backend, builder()))
 
     @pytest.mark.parametrize("law", [*LAWS, *LISTED_LAWS], ids=lambda law: str(law.__name__))
     def test_random_theories_obey(self, law: Callable[[Case], None]) -> None:
-        """A law on random theories; the seed of a failure is in the traceback."""
+        """Checks a law on random theories; the traceback of a failure shows the seed."""
         assert self.seeds, "no seeds to test on"
         for seed in range(self.seeds):
             law(Case.make(self.backend, self.random(seed), seed))
 
 
-_QUESTIONS: Mapping[str, Callable[[Solver, Case], Solution | Core]] = {
+_QUERIES: Mapping[str, Callable[[Solver, Case], Solution | Core]] = {
     "solve": lambda solver, case: solver.solve(case.inputs),
     "repair": lambda solver, case: solver.maximize(case.inputs, case.weights),
     "maximize": lambda solver, case: solver.maximize(case.inputs, case.weights, case.outputs),
@@ -256,7 +263,7 @@ _QUESTIONS: Mapping[str, Callable[[Solver, Case], Solution | Core]] = {
 
 
 def _signs(shape: tuple[int, int], generator: torch.Generator) -> Tensor:
-    """Signs of which about one in six is free; the first half of the rows is fully known."""
+    """Random signs; the first half of the rows is fully known, a third of the others is free."""
     signs = torch.randint(0, 2, shape, generator=generator) * 2 - 1
     free = torch.rand(shape, generator=generator) < 1 / 3
     free[: shape[0] // 2] = False
@@ -266,17 +273,13 @@ def _signs(shape: tuple[int, int], generator: torch.Generator) -> Tensor:
 def _are_models(case: Case, solution: Solution) -> None:
     both = torch.cat([solution.inputs, solution.outputs], dim=-1)
     for row in (solution.status == Status.SAT).nonzero().flatten().tolist():
-        assert tuple(both[row].tolist()) in case.models, "SAT with something that is no model"
+        assert tuple(both[row].tolist()) in case.models, "SAT, but not a model"
 
 
-def _possible(case: Case, row: int, kept: Tensor, outputs: Tensor | str | None = "wanted") -> bool:
-    """Whether some model agrees with kept inputs and outputs, by default the wanted ones."""
-    wanted = case.outputs if isinstance(outputs, str) else outputs
-    n = case.inputs.shape[-1]
-    asked = torch.where(kept, case.inputs[row], 0).tolist()
-    asked += [0] * case.outputs.shape[-1] if wanted is None else wanted[row].tolist()
-    assert len(asked) == n + case.outputs.shape[-1]
-    return any(all(a in (0, s) for a, s in zip(asked, model, strict=True)) for model in case.models)
+def _possible(case: Case, row: int, kept: Tensor, wanted: Tensor) -> bool:
+    """Whether some model agrees with the kept inputs and the wanted outputs of a row."""
+    signs = [*torch.where(kept, case.inputs[row], 0).tolist(), *wanted[row].tolist()]
+    return any(all(s in (0, z) for s, z in zip(signs, model, strict=True)) for model in case.models)
 
 
 def _overruled(case: Case, solution: Solution, row: int) -> Fraction:
@@ -287,16 +290,16 @@ def _overruled(case: Case, solution: Solution, row: int) -> Fraction:
 
 def _select(case: Case, rows: Tensor) -> Case:
     return Case(
-        case.solver, case.oracle, case.models,
+        case.solver, case.reference, case.models,
         case.inputs[rows], case.weights[rows], case.outputs[rows],
     )  # fmt: skip
 
 
 def _same(case: Case, whole: Solution | Core, part: Solution | Core, rows: Tensor) -> None:
-    """Whether the answer about some rows is what the whole answer says of them."""
+    """Asserts that a result for some rows equals those rows of the result for the whole batch."""
     assert torch.equal(whole.status[rows], part.status), "status changed"
     if isinstance(whole, Core) or isinstance(part, Core):
-        assert torch.equal(whole.inputs[rows], part.inputs), "blame changed"
+        assert torch.equal(whole.inputs[rows], part.inputs), "core changed"
         return
     assert torch.equal(whole.cost[rows], part.cost), "cost changed"
     if case.solver.deterministic:

@@ -1,4 +1,4 @@
-"""This file makes random theories of every kind that comes down to bits."""
+"""Random theories of every kind that translates to clauses."""
 
 import random
 from collections.abc import Callable, Mapping
@@ -13,23 +13,18 @@ from smtlayer.theory import Theory, one_hot
 FINITE: Mapping[str, Callable[[], Theory]] = {
     name: THEORIES[name]
     for name in (
-        "xor",
-        "addition",
-        "unique_labels",
-        "colours",
-        "integers",
-        "free_outputs",
-        "unconstrained",
+        "xor", "addition", "unique_labels", "colours", "integers", "free_outputs", "unconstrained",
     )
-}
+}  # fmt: skip
+"""The named theories that translate to clauses."""
 
 
 def random_finite_theory(seed: int) -> Theory:
     """A theory of one of the kinds below, chosen by the seed, satisfiable or not.
 
-    Booleans; bit-vector arithmetic; numbers that must differ, said at once or pair by pair, with
-    terms and conditions among them; cardinalities and weighted sums; enumerations; one-hot
-    integers; bounded integers. At most 9 inputs and outputs.
+    Kinds: bit-vector arithmetic; numbers that must differ, by `Distinct` or in pairs, with terms
+    and conditions among them; cardinality constraints and weighted sums; enumerations; one-hot
+    integers; bounded integers. Theories have at most 9 inputs and outputs.
 
     Examples:
         >>> random_finite_theory(5) == random_finite_theory(5)
@@ -56,14 +51,14 @@ def _bit_vectors(draw: random.Random) -> Theory:
 
 
 def _different(draw: random.Random) -> Theory:
-    """Symbols and terms that must differ; sometimes as many as there are values."""
+    """Terms that must differ, sometimes as many as there are values."""
     width = draw.choice([2, 3])
     symbols = [z3.BitVec(f"d{i}", width) for i in range(4 if width == 2 else 3)]
     terms: list[Any] = [x + draw.randrange(4) if draw.random() < 0.3 else x for x in symbols]
-    said = draw.random()
-    if said < 0.4:
+    form = draw.random()
+    if form < 0.4:
         constraints = [z3.Distinct(terms)]
-    elif said < 0.8:
+    elif form < 0.8:
         constraints = [x != y for i, x in enumerate(terms) for y in terms[:i]]
         if draw.random() < 0.5:
             constraints.pop(draw.randrange(len(constraints)))

@@ -1,4 +1,4 @@
-"""This file holds small theories of many kinds, and random ones that a seed makes again."""
+"""Small theories of many kinds, and random theories."""
 
 import random
 from collections.abc import Callable, Mapping
@@ -24,14 +24,14 @@ def addition(bits: int = 2) -> Theory:
 
 
 def unique_labels() -> Theory:
-    """Each label fits one input and each input one label: two bits, swapped and inverted."""
+    """Outputs that determine the inputs: three bits, rotated and inverted."""
     a, y = z3.BitVecs("a y", 3)
     return Theory(y == ~z3.RotateLeft(a, 1), inputs=[a], outputs=[y])
 
 
 @cache  # z3 refuses to declare a sort twice
 def colours() -> Theory:
-    """An enumeration read one-hot, on both sides."""
+    """A one-hot enumeration as input and output."""
     sort, (red, green, blue) = z3.EnumSort("Colour", ["red", "green", "blue"])
     mine, yours = z3.Consts("mine yours", sort)
     rule = z3.And(mine != yours, z3.Implies(mine == red, yours == blue))
@@ -68,7 +68,7 @@ def reals() -> Theory:
 
 
 def strings() -> Theory:
-    """String length and concatenation, an output read one-hot."""
+    """String length and concatenation, with a one-hot output."""
     word = z3.String("word")
     a, b = z3.Bools("a b")
     text = z3.Concat(z3.If(a, z3.StringVal("no"), z3.StringVal("yes")), z3.If(b, "w", ""))
@@ -80,7 +80,7 @@ def strings() -> Theory:
 
 
 def arrays() -> Theory:
-    """An array written at one place and read at another."""
+    """An array that is written at one index and read at another."""
     memory = z3.Array("memory", z3.IntSort(), z3.IntSort())
     i, j = z3.Ints("i j")
     same, seen = z3.Bools("same seen")
@@ -130,7 +130,7 @@ def quantified() -> Theory:
 
 
 def free_outputs() -> Theory:
-    """Outputs that the inputs do not determine, and inputs that no model has."""
+    """Outputs that the inputs do not determine, and inputs without a model."""
     a, b, c, y, z = z3.Bools("a b c y z")
     return Theory(
         [z3.AtMost(a, b, c, 2), z3.Or(y, z), z3.Implies(a, z3.Not(z))],
@@ -153,10 +153,13 @@ THEORIES: Mapping[str, Callable[[], Theory]] = {
         functions, quantified, free_outputs, unconstrained,
     )
 }  # fmt: skip
+"""Functions that build the named theories."""
 
 
 def random_theory(seed: int) -> Theory:
-    """A satisfiable theory of up to 4 inputs and 3 outputs: clauses, sums, and hidden symbols.
+    """A satisfiable theory with up to 4 inputs and 3 outputs, chosen by the seed.
+
+    It has clauses, definitions of outputs, a sum, and symbols that are neither input nor output.
 
     Examples:
         >>> random_theory(3) == random_theory(3)
@@ -169,7 +172,7 @@ def random_theory(seed: int) -> Theory:
     symbols = [*inputs, *outputs, *hidden]
     truth = {symbol: draw.random() < 0.5 for symbol in symbols}
     constraints = [_true_clause(draw, symbols, truth) for _ in range(draw.randint(1, 5))]
-    for output in outputs:  # an output need not be determined
+    for output in outputs:  # which may stay undetermined
         others = draw.sample([*inputs, *hidden], k=min(2, len(inputs) + 2))
         definition = draw.choice([z3.Xor, z3.And, z3.Or])(*others)
         strict = draw.random() < 0.6
@@ -181,9 +184,8 @@ def random_theory(seed: int) -> Theory:
 
 
 def _true_clause(draw: random.Random, symbols: list[Any], truth: Mapping[Any, bool]) -> Any:
-    """A clause that the hidden truth satisfies."""
+    """A random clause that is true under an assignment."""
     members = draw.sample(symbols, k=draw.randint(2, 3))
     literals = [x if draw.random() < 0.5 else z3.Not(x) for x in members]
-    keeper = members[0]
-    literals[0] = keeper if truth[keeper] else z3.Not(keeper)
+    literals[0] = members[0] if truth[members[0]] else z3.Not(members[0])
     return z3.Or(*literals)
