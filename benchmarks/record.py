@@ -82,12 +82,12 @@ def validation_line(record: RunRecord) -> dict[str, Any]:
     if record.split != "validation":
         raise SystemExit(
             f"validation expects runs scored on validation examples (--set task.validation=0.1). "
-            f"Got {record.row}, {record.method}, seed {record.seed}, scored on {record.split} "
-            f"examples."
+            f"Got {record.experiment}, {record.method}, seed {record.seed}, scored on "
+            f"{record.split} examples."
         )
     accuracy = [epoch["accuracy"] for epoch in record.epochs if epoch["phase"] == "train"]
     return {
-        **{name: getattr(record, name) for name in ("row", "method", "seed", "split")},
+        **{name: getattr(record, name) for name in ("experiment", "method", "seed", "split")},
         **{name: record.config[name] for name in ("task", "pretrain", "train", "layer")},
         "scores": record.scores,
         "training_accuracy": [round(share, 4) for share in accuracy],

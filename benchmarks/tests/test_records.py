@@ -64,7 +64,7 @@ def test_a_validation_run_is_kept_with_its_options_and_origin(tmp_path):
     assert first == second
     assert first["train"] == {"name": "train"}
     assert first["training_accuracy"] == [0.1235]
-    for name in ("row", "seed", "scores", "commit", "written", "machine"):
+    for name in ("experiment", "seed", "scores", "commit", "written", "machine"):
         assert first[name] == made[name]
 
 

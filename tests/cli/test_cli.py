@@ -58,7 +58,7 @@ def test_a_small_training_shows_both_networks_and_writes_all_of_a_run(trained):
         assert text in " ".join(answer.output.split())  # lines are broken to the terminal's width
     for method in ("best", "conventional"):
         record = json.loads((folder / method / "record.json").read_text())
-        assert (record["row"], record["method"]) == ("mnist-addition-10", method)
+        assert (record["experiment"], record["method"]) == ("mnist-addition-10", method)
         assert record["data"] == "sample"
         assert ("representation" in record["scores"]) == (method == "best")
         assert {"config.toml", "model.pt", "checkpoint.pt", "curves.png"} <= {

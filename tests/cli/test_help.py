@@ -15,7 +15,7 @@ from smtlayer_cli import COMMANDS, app, complete
 from smtlayer_cli.errors import MEANINGS
 from smtlayer_cli.help import Section, print_page
 from smtlayer_cli.lab import lab
-from smtlayer_studies.runs import load_experiment, row_names
+from smtlayer_studies.runs import experiment_names, load_experiment
 from smtlayer_studies.tasks.data import FILES
 from smtlayer_studies.tasks.lab_problems import LAB_TASKS
 
@@ -133,10 +133,10 @@ def test_what_the_words_of_lab_say_is_what_it_does():
 
 def test_what_is_offered_for_completion_is_what_the_library_knows():
     assert {*complete.row_names("")} - {"mnist-addition", "visual-algebra", "visual-sudoku"} == {
-        *row_names()
+        *experiment_names()
     }
     assert all(load_experiment(name) for name in complete.row_names(""))
-    for row in row_names():
+    for row in experiment_names():
         context = typer.Context(typer.main.get_command(app))
         context.params = {"experiment": row}
         assert tuple(complete.methods(context, "")) == load_experiment(row).methods

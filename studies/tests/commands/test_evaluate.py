@@ -21,7 +21,11 @@ def runs(tmp_path_factory):
     folder = tmp_path_factory.mktemp("runs")
     task = {"name": "mnist-addition", "data": "sample"}
     best = RunConfig.of(
-        {"task": task, "train": SMALL}, row="mnist-addition-10", method="best", seed=0, device="cpu"
+        {"task": task, "train": SMALL},
+        experiment="mnist-addition-10",
+        method="best",
+        seed=0,
+        device="cpu",
     )
     run(best, folder / "two" / "best")
     run(replace(best, method="conventional", layer=None), folder / "two" / "conventional")
@@ -45,7 +49,11 @@ def test_a_run_is_scored_as_its_record_says(runs):
     assert best["scores"] == best["record"] == record["scores"]
     assert set(best["differences"].values()) == {0.0}
     assert best["changed"] == {}
-    assert (best["row"], best["method"], best["data"]) == ("mnist-addition-10", "best", "sample")
+    assert (best["experiment"], best["method"], best["data"]) == (
+        "mnist-addition-10",
+        "best",
+        "sample",
+    )
     assert (best["rows"], best["asked"]["split"]) == (60, "test")
     assert best["seconds"] > 0
 

@@ -54,7 +54,7 @@ def test_a_folder_without_runs_is_refused(capsys, tmp_path, name):
     told = capsys.readouterr().err
     assert code == ExitCode.MISSING
     assert told.count("\n") == 1
-    assert "smtlayer train ROW --out" in told
+    assert "smtlayer train EXPERIMENT --out" in told
 
 
 def code_of(*words):

@@ -19,7 +19,7 @@ from smtlayer_studies.runs import grid
 
 ONLY = ("table1", "--records-only")
 KEYS = [
-    "row", "method", "seeds", "accuracy", "mean", "sd", "representation", "epoch_seconds",
+    "experiment", "method", "seeds", "accuracy", "mean", "sd", "representation", "epoch_seconds",
     "conventional_epoch_seconds", "epoch_ratio", "epoch_ratio_sd", "timed_epochs", "data", "device",
     "differences",
 ]  # fmt: skip
@@ -47,7 +47,7 @@ path.write_text(json.dumps(made))
 def folder(tmp_path):
     """Records of two rows, one of them of sample data too."""
     made = [record(method=m, seed=s) for m in ("conventional", "best") for s in range(2)]
-    made += [record(row="visual-sudoku-10", seed=s, accuracy=0.9) for s in range(3)]
+    made += [record(experiment="visual-sudoku-10", seed=s, accuracy=0.9) for s in range(3)]
     made += [record(seed=7, data="sample"), record(seed=8, split="validation"), timing()]
     return keep(tmp_path / "made", *made)
 
@@ -76,7 +76,7 @@ def test_json_from_records_and_nothing_else_on_stdout(folder):
     assert answer.exit_code == 0, answer.output
     objects = json.loads(answer.stdout)
     assert [list(one) for one in objects] == [KEYS] * 3
-    assert [(one["row"], one["method"], one["seeds"]) for one in objects] == [
+    assert [(one["experiment"], one["method"], one["seeds"]) for one in objects] == [
         ("mnist-addition-10", "conventional", [0, 1]),
         ("mnist-addition-10", "best", [0, 1]),  # neither sample nor validation
         ("visual-sudoku-10", "best", [0, 1, 2]),
@@ -198,7 +198,7 @@ def test_what_is_missing_is_trained_and_its_record_kept(trains):
     asked = ("table1", *SMALL, "--seeds", "0,1", "--jobs", "2", "--json", *places)
     answer = run(*asked)
     assert answer.exit_code == 0, answer.output
-    assert [(one["row"], one["seeds"]) for one in json.loads(answer.stdout)] == [
+    assert [(one["experiment"], one["seeds"]) for one in json.loads(answer.stdout)] == [
         (row, [0, 1]) for row in ("mnist-addition-10", "mnist-addition-100", "liars-puzzle")
         for _ in range(2)
     ]  # fmt: skip

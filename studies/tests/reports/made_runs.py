@@ -15,14 +15,14 @@ from smtlayer_studies.runs.run_folder import RunFolder
 _SMALL = {"epochs": 2, "rows": 64, "batch_size": 16, "lr": 1e-3, "test_rows": 40}
 
 
-def small_run(folder: Path, *, layer=True, seed=0, method=None, task=None, row=None) -> Path:
+def small_run(folder: Path, *, layer=True, seed=0, method=None, task=None, experiment=None) -> Path:
     """Trains for a second or two, by default additions of digits of the sample."""
     data = {"task": task or {"name": "mnist-addition", "data": "sample"}, "train": _SMALL}
     if not layer:
         data["layer"] = False
     method = method or ("best" if layer else "conventional")
-    row = row or "mnist-addition-10"
-    run(RunConfig.of(data, row=row, method=method, seed=seed, device="cpu"), folder)
+    experiment = experiment or "mnist-addition-10"
+    run(RunConfig.of(data, experiment=experiment, method=method, seed=seed, device="cpu"), folder)
     return folder
 
 

@@ -1,12 +1,12 @@
 """What differs from the paper stands beside each figure, and follows from the record."""
 
-import json
 from pathlib import Path
 
 import pytest
 
 from made_records import record
 from smtlayer_studies.reports.differences import NOTES, differences
+from smtlayer_studies.reports.results import read_record
 from smtlayer_studies.runs import load_experiment
 
 PLAIN = {
@@ -63,7 +63,7 @@ def test_every_record_that_is_kept_can_be_compared():
     paths = sorted((Path(__file__).parents[2] / "results").glob("*/*-seed*.json"))
     assert len(paths) > 200
     for path in paths:
-        kept = json.loads(path.read_text())
+        kept = read_record(path)
         assert differences(kept) or kept["method"] == "conventional", path
 
 

@@ -130,8 +130,10 @@ def test_what_a_run_says_is_escaped(copied, tmp_path):
     bad = "<script>alert(1)</script>&\"'"
     config = copied / "config.toml"
     text = config.read_text().replace('method = "best"', f"method = {json.dumps(bad)}")
-    config.write_text(text.replace('row = "mnist-addition-10"', f"row = {json.dumps(bad)}"))
-    change_record(copied, row=bad, method=bad, data_title=bad, layer=bad, versions={bad: bad})
+    config.write_text(text.replace('"mnist-addition-10"', json.dumps(bad)))
+    change_record(
+        copied, experiment=bad, method=bad, data_title=bad, layer=bad, versions={bad: bad}
+    )
     page = page_of(copied, addition_runs()["best"], tmp_path=tmp_path)
     assert page.text.count(bad) > 5
 
@@ -166,7 +168,7 @@ def test_runs_with_other_options_have_no_mean(copied, tmp_path):
 
 def test_runs_of_other_rows_and_an_unfinished_one_stand_side_by_side(copied, tmp_path):
     (copied / "record.json").unlink()
-    mine = small_run(tmp_path / "mine", row="my-row")
+    mine = small_run(tmp_path / "mine", experiment="my-row")
     page = page_of(copied, mine, tmp_path=tmp_path)
     assert "not finished" in page.text
     assert "my-row is not a row of the paper's table." in page.text
@@ -232,7 +234,7 @@ def test_labels_tell_runs_apart(named, expected):
 
     folder = RunFolder.read(addition_runs()["best"])
     folders = [
-        replace(folder, config=replace(folder.config, row=row, method=method, seed=seed))
+        replace(folder, config=replace(folder.config, experiment=row, method=method, seed=seed))
         for row, method, seed in named
     ]
     assert labels(folders) == expected

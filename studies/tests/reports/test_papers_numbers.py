@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from smtlayer_studies.reports.paper import QUOTED_FROM, ROWS, TITLES, row_title
-from smtlayer_studies.runs.experiments import row_names
+from smtlayer_studies.reports.paper import EXPERIMENTS, QUOTED_FROM, TITLES, experiment_title
+from smtlayer_studies.runs.experiments import experiment_names
 
 ROOT = Path(__file__).parents[3]
 # The paper's table as its source has it: accuracy and seconds of the four methods.
@@ -41,7 +41,7 @@ def cells(text):
 
 
 def test_every_number_is_the_papers():
-    for row, (title, numbers) in zip(ROWS.values(), cells(TABLE), strict=True):
+    for row, (title, numbers) in zip(EXPERIMENTS.values(), cells(TABLE), strict=True):
         assert row.title == title
         for i, method in enumerate(TITLES):
             pair = numbers[2 * i : 2 * i + 2]
@@ -50,7 +50,7 @@ def test_every_number_is_the_papers():
 
 
 def test_the_one_number_that_the_paper_quotes_itself_is_named_as_such():
-    assert ROWS["visual-sudoku-100"].accuracy("satnet") == 63.2
+    assert EXPERIMENTS["visual-sudoku-100"].accuracy("satnet") == 63.2
     assert "SATNet on Visual Sudoku 100 %" in QUOTED_FROM
     for page in ("README.md", "docs/explain/results.md"):
         text = (ROOT / page).read_text(encoding="utf-8")
@@ -58,7 +58,7 @@ def test_the_one_number_that_the_paper_quotes_itself_is_named_as_such():
 
 
 def test_optimisers_and_epochs_are_the_papers():
-    rows = {row.title: row for row in ROWS.values()}
+    rows = {row.title: row for row in EXPERIMENTS.values()}
     for title, numbers in cells(SETTINGS):
         for i, method in enumerate(TITLES):
             optimizer, epochs = numbers[2 * i : 2 * i + 2]
@@ -70,17 +70,17 @@ def test_optimisers_and_epochs_are_the_papers():
 
 
 def test_rows_are_those_of_the_experiments_in_their_order():
-    assert tuple(ROWS) == row_names()
+    assert tuple(EXPERIMENTS) == experiment_names()
 
 
 def test_ratio_and_titles():
-    assert ROWS["mnist-addition-10"].ratio == pytest.approx(75.4 / 7.1)
-    assert row_title("liars-puzzle") == "Liar's puzzle"
-    assert row_title("mine") == "mine"
+    assert EXPERIMENTS["mnist-addition-10"].ratio == pytest.approx(75.4 / 7.1)
+    assert experiment_title("liars-puzzle") == "Liar's puzzle"
+    assert experiment_title("mine") == "mine"
 
 
 def test_the_papers_numbers_cannot_be_changed():
     with pytest.raises(FrozenInstanceError):
-        ROWS["liars-puzzle"].title = "x"
+        EXPERIMENTS["liars-puzzle"].title = "x"
     with pytest.raises(TypeError):
-        ROWS["liars-puzzle"].methods["scallop"] = None
+        EXPERIMENTS["liars-puzzle"].methods["scallop"] = None

@@ -20,7 +20,7 @@ from smtlayer_studies.reports.results_plot import _position, draw_table
 
 ROOT = Path(__file__).parents[3]
 KEYS = [
-    "row", "method", "seeds", "accuracy", "mean", "sd", "representation", "epoch_seconds",
+    "experiment", "method", "seeds", "accuracy", "mean", "sd", "representation", "epoch_seconds",
     "conventional_epoch_seconds", "epoch_ratio", "epoch_ratio_sd", "timed_epochs", "data", "device",
     "differences",
 ]  # fmt: skip
@@ -40,7 +40,7 @@ def made():
     records = [record(method="conventional", seed=s, accuracy=0.1) for s in range(3)]
     records += [record(method="paper", seed=s, accuracy=0.97) for s in range(3)]
     records += [record(seed=s, accuracy=a) for s, a in enumerate((0.98, 0.99, 0.985))]
-    puzzle = {"row": "liars-puzzle", "data": "sentences"}
+    puzzle = {"experiment": "liars-puzzle", "data": "sentences"}
     records += [record(method="as-printed", seed=s, accuracy=0.8, **puzzle) for s in range(3)]
     records += [record(seed=s, accuracy=1.0, **puzzle) for s in range(2)]
     return results_of(records, [timing()])
@@ -68,7 +68,7 @@ def test_seconds_are_of_the_runs_unless_a_quiet_process_measured_them():
     conventional, best = results_of(records)
     assert (best.epoch_seconds, best.epoch_ratio) == (5.0, None)
     assert conventional.epoch_seconds == 4.0
-    timings = [timing(), timing(row="liars-puzzle", ratio=9)]
+    timings = [timing(), timing(experiment="liars-puzzle", ratio=9)]
     conventional, best = results_of(records, timings)
     assert (best.epoch_seconds, best.conventional_seconds) == (3.3, 3.0)
     assert (best.epoch_ratio, best.epoch_ratio_sd) == (1.1, 0.02)
@@ -102,12 +102,12 @@ def test_results_have_the_papers_order_then_others():
         ("mnist-addition-25", "best"), ("mnist-addition-25", "a"), ("mnist-addition-100", "best"),
         ("liars-puzzle", "best"), ("a-row", "best"), ("mine", "best"),
     ]  # fmt: skip
-    found = results_of([record(row=row, method=method) for row, method in sorted(names)])
-    assert [(result.row, result.method) for result in found] == names
+    found = results_of([record(experiment=row, method=method) for row, method in sorted(names)])
+    assert [(result.experiment, result.method) for result in found] == names
 
 
 def test_two_records_of_one_run_are_an_error():
-    with pytest.raises(ConfigError, match=r"one record a row, method and seed. Got two .* seed 0"):
+    with pytest.raises(ConfigError, match=r"one record per experiment, .* Got two .* seed 0"):
         results_of([record(), record(accuracy=0.5)])
 
 
@@ -158,7 +158,7 @@ def test_ours_stand_beside_the_papers():
 def test_the_summary_has_five_columns_and_a_line_per_experiment():
     records = [record(seed=s, config=CONFIG) for s in range(3)]
     records += [record(method="conventional-same-budget", seed=s, accuracy=0.1) for s in range(3)]
-    table = summary(results_of([*records, record(row="mine", method="own")]))
+    table = summary(results_of([*records, record(experiment="mine", method="own")]))
     assert len(table.columns) == 5
     assert table.rows == (
         ("MNIST+ 10 %", "10.0 ± 0.0", "98.1", "98.0 ± 0.0",
@@ -182,7 +182,7 @@ def test_markdown():
     assert lines[1] == "| --- | --- | ---: | ---: | --- |"
     assert lines[6] == f"|  | ours | 98.5 ± 0.5 | 99.0 | {DASH} |"
     assert {line.count("|") for line in lines if line.startswith("|")} == {6, 7}
-    assert r"a\|b" in markdown(tables(results_of([record(row="a|b")])))
+    assert r"a\|b" in markdown(tables(results_of([record(experiment="a|b")])))
     assert markdown([summary(made())]).count("\n") == 3  # no notes
 
 
@@ -192,7 +192,9 @@ def test_nothing_is_bold():
 
 
 def test_latex_is_whole_and_escaped():
-    text = latex(tables(results_of([record(accuracy=0.985), record(row="R&D_{x}~", data="a#b$c")])))
+    text = latex(
+        tables(results_of([record(accuracy=0.985), record(experiment="R&D_{x}~", data="a#b$c")]))
+    )
     assert text.count(r"\begin{table*}") == text.count(r"\end{table*}") == 2
     assert text.count(r"\toprule") == text.count(r"\bottomrule") == 2
     assert r"MNIST+ 10 \% & SMTLayer, paper $^\dagger$ & 98.1 & -- & --" in text
@@ -224,7 +226,7 @@ class Structure(HTMLParser):
 
 
 def test_html_is_whole_escaped_and_needs_nothing_else():
-    text = html(tables([*made(), *results_of([record(row="<R&D>")])]), "A & B")
+    text = html(tables([*made(), *results_of([record(experiment="<R&D>")])]), "A & B")
     page = Structure()
     page.feed(text)
     assert page.open == []
@@ -247,7 +249,9 @@ def shown(table, width):
 
 
 def test_the_terminal_shows_one_line_per_method_and_wraps_only_the_last_column():
-    accuracy, _ = tables([*made(), *results_of([record(row="mnist-addition-25", config=CONFIG)])])
+    accuracy, _ = tables(
+        [*made(), *results_of([record(experiment="mnist-addition-25", config=CONFIG)])]
+    )
     for width in (terminal_width(accuracy), 100):
         lines = shown(accuracy, width).splitlines()
         assert all(len(line) <= width for line in lines)
@@ -277,9 +281,9 @@ def test_a_folder_without_records_says_so(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ('{"row": ', r"best-seed0.json is not a record: Expecting value.* run it again"),
-        ('{"row": "mnist-addition-10"}', r"it has no method, seed, data, .* Remove it"),
-        ("[]", r"it has no row, method"),
+        ('{"experiment": ', r"best-seed0.json is not a record: Expecting value.* run it again"),
+        ('{"experiment": "mnist-addition-10"}', r"it has no method, seed, data, .* Remove it"),
+        ("[]", r"it has no experiment, method"),
         (json.dumps(record(seed=7)), r"should hold .*best, 0 by its name. It holds .*best, 7"),
         (json.dumps(record(epoch_seconds=float("nan"))), r"a time in it is not a number"),
     ],
@@ -300,7 +304,7 @@ def test_a_timing_in_the_wrong_place_is_an_error(tmp_path):
 
 
 def test_the_plot_is_a_picture_of_all_rows(tmp_path):
-    results = [*made(), *results_of([record(row="mine", method="own", accuracy=1.0)])]
+    results = [*made(), *results_of([record(experiment="mine", method="own", accuracy=1.0)])]
     small = draw_table(results[:1], tmp_path / "new" / "small.png").read_bytes()
     large = draw_table(results, tmp_path / "large.png").read_bytes()
     assert small.startswith(b"\x89PNG")

@@ -60,6 +60,6 @@ def config():
                                                     "lr": 0.02, "test_rows": 100}}  # fmt: skip
         for name, options in groups.items():
             data[name] = options if options is False else data.get(name, {}) | options
-        return RunConfig.of(data, row="bits", method="best", seed=seed, device="cpu")
+        return RunConfig.of(data, experiment="bits", method="best", seed=seed, device="cpu")
 
     return make

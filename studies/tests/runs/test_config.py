@@ -16,7 +16,7 @@ from smtlayer_studies.runs.config import MOST_SEED, merged, parse_settings
 
 def of(**data):
     return RunConfig.of(
-        {"task": {"name": "bits"}} | data, row="mine", method="m", seed=0, device="cpu"
+        {"task": {"name": "bits"}} | data, experiment="mine", method="m", seed=0, device="cpu"
     )
 
 
@@ -68,7 +68,7 @@ def test_what_cannot_be_meant_is_told_with_its_path(data, message):
 @pytest.mark.parametrize("device", ["foo", "meta"])
 def test_a_device_that_is_not_there_is_told(device):
     with pytest.raises(ConfigError, match=f"device '{device}' cannot be used: .* Use 'cpu', or"):
-        RunConfig.of({"task": {"name": "x"}}, row="r", method="m", seed=0, device=device)
+        RunConfig.of({"task": {"name": "x"}}, experiment="r", method="m", seed=0, device=device)
 
 
 @pytest.mark.parametrize("device", [None, 0])
@@ -120,7 +120,7 @@ def test_numbers_and_devices_of_libraries_become_plain():
 )
 def test_groups_that_are_no_options_are_told(groups, said):
     with pytest.raises(ConfigError, match=re.escape(said)):
-        RunConfig(**{"row": "r", "method": "m", "task": {"name": "x"}} | groups)
+        RunConfig(**{"experiment": "r", "method": "m", "task": {"name": "x"}} | groups)
 
 
 def test_a_configuration_as_toml_reads_back_as_the_same():
@@ -130,7 +130,7 @@ def test_a_configuration_as_toml_reads_back_as_the_same():
     data = tomllib.loads(config.to_toml())
     rest = {key: data[key] for key in ("task", "train", "layer", "pretrain", "restarts")}
     assert of(**rest) == config
-    assert (data["row"], data["seed"]) == ("mine", 0)
+    assert (data["experiment"], data["seed"]) == ("mine", 0)
 
 
 def test_later_tables_win_key_by_key():

@@ -4,7 +4,7 @@ from dataclasses import replace
 import pytest
 
 from smtlayer.errors import ConfigError
-from smtlayer_studies.runs import load_experiment, make_task, row_names
+from smtlayer_studies.runs import load_experiment, make_task, experiment_names
 
 
 @pytest.mark.parametrize(
@@ -26,13 +26,13 @@ def test_no_settings_may_be_none():
     assert row.config("best", settings=None) == row.config("best", settings=[])
 
 
-@pytest.mark.parametrize("row", row_names())
+@pytest.mark.parametrize("row", experiment_names())
 def test_every_row_has_an_experiment_with_the_three_methods(row):
     experiment = load_experiment(row)
     assert {"conventional", "paper", "best"} <= set(experiment.methods)
     for method in experiment.methods:
         config = experiment.config(method)
-        assert (config.row, config.method) == (row, method)
+        assert (config.experiment, config.method) == (row, method)
         assert (config.layer is None) == method.startswith("conventional")
     paper = experiment.config("paper").layer
     assert (paper.forward, paper.backward, paper.inference) == ("smt", "core", "maxsmt")
@@ -73,10 +73,10 @@ def test_a_sample_has_sizes_of_its_own():
     [
         (lambda: load_experiment("mnist-adition-10"), "Did you mean 'mnist-addition-10'"),
         (lambda: load_experiment("mnist-additon"), "Did you mean 'mnist-addition'"),
-        (lambda: load_experiment("zzz"), "Rows are mnist-addition-10"),
+        (lambda: load_experiment("zzz"), "Experiments are mnist-addition-10"),
         (lambda: load_experiment("liars-puzzle").config("wrong"), "has the methods conventional"),
         (lambda: load_experiment("x" * 5000), "There is no experiment 'xxx"),
-        (lambda: load_experiment(None), "name of a row or the path of a TOML file. Got None"),
+        (lambda: load_experiment(None), "given by its name or by the path of a TOML file. Got None"),
         (lambda: make_task({"name": {"a": 1}}), "There is no task {'a': 1}. Tasks are mnist-add"),
         (lambda: make_task("chess"), "made of a table of options, as .* Got 'chess'"),
         (lambda: make_task({"name": "chess"}), "There is no task 'chess'. Tasks are mnist-add"),
@@ -119,7 +119,7 @@ def test_a_file_that_is_none_is_told(tmp_path, text, message):
         load_experiment(path).config("best")
 
 
-@pytest.mark.parametrize("row", row_names())
+@pytest.mark.parametrize("row", experiment_names())
 def test_the_conventional_network_gets_the_budget_of_the_best_method(row):
     experiment = load_experiment(row)
     best, dense = (experiment.config(m) for m in ("best", "conventional-same-budget"))

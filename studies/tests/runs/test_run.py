@@ -25,7 +25,7 @@ def test_a_run_leaves_configuration_record_and_weights(config, tmp_path):
     asked = config(seed=7)
     done = run(asked, tmp_path / "run")
     held = json.loads((tmp_path / "run" / "record.json").read_text())
-    assert (held["row"], held["method"], held["seed"], held["split"]) == ("bits", "best", 7, "test")
+    assert (held["experiment"], held["method"], held["seed"], held["split"]) == ("bits", "best", 7, "test")
     assert held["scores"] == done.record.scores
     assert set(held["scores"]) == {
         "accuracy", "unseen_accuracy", "output_symbols", "representation", "overruled",
@@ -72,7 +72,7 @@ def test_a_run_learns(config):
 
 def test_a_file_that_is_no_record_is_told(tmp_path):
     path = tmp_path / "record.json"
-    path.write_text('{"row": "x"}')
+    path.write_text('{"experiment": "x"}')
     with pytest.raises(ConfigError, match="is not the record of a run"):
         RunRecord.read(path)
 
@@ -137,7 +137,7 @@ def test_validation_rows_are_scored_alone_when_some_are_set_apart(config, task, 
 
 def test_timing_takes_turns_and_drops_the_first_epoch(config):
     (timing,) = time_epochs([config(layer=False), config()], 2)
-    assert (timing.row, timing.method, timing.epochs) == ("bits", "best", 2)
+    assert (timing.experiment, timing.method, timing.epochs) == ("bits", "best", 2)
     assert timing.ratio == pytest.approx(timing.epoch_seconds / timing.conventional_epoch_seconds)
     assert timing.epoch_seconds > 0
 

@@ -70,15 +70,15 @@ def test_a_checkpoint_that_cannot_be_read_tells_nothing(copied):
 
 
 @pytest.mark.parametrize(("file", "text", "error"), [
-    ("config.toml", "row = [",
+    ("config.toml", "experiment = [",
      r"is not a TOML file: .*\. The same train command writes it again\.$"),
-    ("config.toml", "row = 'mine'",
+    ("config.toml", "experiment = 'mine'",
      r"is not that of a run: no 'method' in it\. The same train command writes it again\.$"),
-    ("config.toml", "row = 'mine'\nmethod = 'best'\nseed = 0\nnonsense = 1",
+    ("config.toml", "experiment = 'mine'\nmethod = 'best'\nseed = 0\nnonsense = 1",
      r"config\.toml cannot be used\. mine: unknown key 'nonsense'.* writes it again\.$"),
     ("record.json", "{}",
-     r"record of a run: no 'row' in it\. Delete it: the same train command makes it again\.$"),
-    ("record.json", '{"row": "mni', r"is not the record of a run: it is cut off or damaged\. Del"),
+     r"record of a run: no 'experiment' in it\. Delete it: the same train command makes it again\.$"),
+    ("record.json", '{"experiment": "mni', r"is not the record of a run: it is cut off or damaged\. Del"),
     ("record.json", "[]", r"is not the record of a run: it holds no JSON object\. Delete it"),
 ])  # fmt: skip
 def test_damaged_files_are_named_and_what_to_do_is_said(copied, file, text, error):
@@ -115,8 +115,8 @@ def test_a_damaged_run_below_a_folder_is_left_out_unless_it_is_named_or_alone(ru
     assert [run.path for run in found] == [folder / "conventional"]
     ((path, said),) = told
     assert path == folder / "best"
-    assert "no 'row' in it" in said
-    with pytest.raises(ConfigError, match="no 'row' in it"):
+    assert "no 'experiment' in it" in said
+    with pytest.raises(ConfigError, match="no 'experiment' in it"):
         read_runs([folder, folder / "best"], lambda path, error: None)
     (folder / "conventional" / "config.toml").write_text("")
     with pytest.raises(ConfigError, match="conventional"):
@@ -128,6 +128,18 @@ def test_data_that_are_not_at_hand_are_named(copied, tmp_path):
     record.write_text(record.read_text().replace('"data": "sample"', '"data": "mnist"', 1))
     with pytest.raises(MissingDataError, match="mnist"):
         RunFolder.read(copied).load(tmp_path / "empty")
+
+
+def test_a_run_written_with_earlier_names_is_read(copied):
+    for name, (now, before) in {
+        "config.toml": ("experiment = ", "row = "), "record.json": ('"experiment": ', '"row": '),
+    }.items():  # fmt: skip
+        text = (copied / name).read_text()
+        assert now in text
+        (copied / name).write_text(text.replace(now, before))
+    folder = RunFolder.read(copied)
+    assert folder.config.experiment == folder.options["experiment"] == "mnist-addition-10"
+    assert folder.record.experiment == folder.record.config["experiment"] == "mnist-addition-10"
 
 
 def test_a_run_from_a_gpu_is_read_where_there_is_none(copied):

@@ -39,7 +39,7 @@ class Evaluation:
     """Scores of a run, and those of its record."""
 
     run: str
-    row: str
+    experiment: str
     method: str
     data: str
     rows: int
@@ -182,8 +182,8 @@ def _evaluate(
     asked = _asked(config, used)
     then = _asked(before, used if record is None else record.split)
     return Evaluation(
-        run=str(folder.path), row=before.row, method=before.method, data=run.task.data,
-        rows=len(picked), asked=asked,
+        run=str(folder.path), experiment=before.experiment, method=before.method,
+        data=run.task.data, rows=len(picked), asked=asked,
         changed={name: then[name] for name in asked if asked[name] != then[name]},
         scores=scores, record={} if record is None else record.scores,
         seconds=time.perf_counter() - start,
@@ -197,7 +197,7 @@ def _asked(config: training.RunConfig, split: str) -> dict[str, Any]:
 
 
 def _print(done: Evaluation, console: Console) -> None:
-    console.print(f"[bold]{done.run}[/bold]: {done.row}, {done.method}", highlight=False)
+    console.print(f"[bold]{done.run}[/bold]: {done.experiment}, {done.method}", highlight=False)
     table = RichTable(box=None, pad_edge=False, padding=(0, 3, 0, 0))
     table.add_column("  score")
     for heading in ("record", "now", "difference"):

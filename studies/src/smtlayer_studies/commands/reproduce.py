@@ -186,7 +186,7 @@ def _options(device: str, data_dir: Path | None) -> tuple[str, ...]:
 
 def _selection(rows: str | None, methods: str | None) -> dict[str, tuple[str, ...]]:
     """The methods to run of each row that was chosen; a row may lack some."""
-    names = chosen("--rows", split(rows), experiments.row_names())
+    names = chosen("--rows", split(rows), experiments.experiment_names())
     has = {name: experiments.load_experiment(name).methods for name in names}
     known = tuple(dict.fromkeys(method for some in has.values() for method in some))
     wanted = chosen("--methods", split(methods), known)
@@ -322,9 +322,9 @@ def _found(
         if reason:
             _say(f"Left out of {folder}: {count} records, {reason}.")
     real = [record for record in kept.records if not records.left_out(record)]
-    known = tuple(dict.fromkeys([*paper.ROWS, *(record["row"] for record in real)]))
+    known = tuple(dict.fromkeys([*paper.EXPERIMENTS, *(record["experiment"] for record in real)]))
     names = chosen("--rows", split(rows), known)
-    of_rows = [record for record in real if record["row"] in names]
+    of_rows = [record for record in real if record["experiment"] in names]
     trained = [method for some in selection.values() for method in some]  # all may have failed
     ways = dict.fromkeys([*records.METHODS, *trained, *(record["method"] for record in real)])
     wanted = chosen("--methods", split(methods), tuple(ways))

@@ -176,8 +176,9 @@ def _check_layer(
         if not instead:
             raise
         raise ConfigError(
-            f"{config.row}, {config.method}: no layer can be made with the backend {layer.backend} "
-            f"and the rule {layer.backward}. {error.reason} Use {' or '.join(instead)}."
+            f"{config.experiment}, {config.method}: no layer can be made with the backend "
+            f"{layer.backend} and the rule {layer.backward}. {error.reason} "
+            f"Use {' or '.join(instead)}."
         ) from error
 
 
@@ -302,7 +303,7 @@ def _time(
         timing.write(folder, configs[0].device)
         spread = "" if timing.ratio_sd is None else f" ± {timing.ratio_sd:.2f}"
         console.print(
-            f"{timing.row}, {timing.method}: {timing.epoch_seconds:.2f} s per epoch, "
+            f"{timing.experiment}, {timing.method}: {timing.epoch_seconds:.2f} s per epoch, "
             f"{timing.ratio:.2f}{spread} times the {timing.conventional_epoch_seconds:.2f} s with "
             f"a dense head in place of the layer",
             highlight=False,

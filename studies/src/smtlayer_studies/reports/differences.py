@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from smtlayer_studies.reports.paper import ROWS, Quoted
+from smtlayer_studies.reports.paper import EXPERIMENTS, Quoted
 
 Record = Mapping[str, Any]
 _FACTS = {
@@ -38,10 +38,12 @@ def differences(record: Record) -> tuple[str, ...]:
     the paper does not have, cannot be compared.
     """
     config = record["config"]
-    if not config or record["row"] not in ROWS:
+    if not config or record["experiment"] not in EXPERIMENTS:
         return ()
     layer = config["layer"]
-    quoted = ROWS[record["row"]].methods["conventional" if layer is None else "smtlayer"]
+    quoted = EXPERIMENTS[record["experiment"]].methods[
+        "conventional" if layer is None else "smtlayer"
+    ]
     found = [*_knowledge(config), *_training(config, quoted)]
     return tuple(found if layer is None else [*found, *_rule(config)])
 

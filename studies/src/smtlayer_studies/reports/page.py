@@ -18,7 +18,7 @@ from smtlayer_studies.reports.page_parts import (
     tiles,
 )
 from smtlayer_studies.reports.page_style import STYLE
-from smtlayer_studies.reports.paper import row_title, run_title
+from smtlayer_studies.reports.paper import experiment_title, run_title
 from smtlayer_studies.reports.run_summary import RunSummary, labels, summarize
 from smtlayer_studies.runs.run_folder import RunFolder
 
@@ -82,7 +82,7 @@ def report_page(runs: Sequence[RunSummary]) -> str:
 
 
 def _title(runs: Sequence[RunSummary]) -> str:
-    rows = list(dict.fromkeys(row_title(run.folder.config.row) for run in runs))
+    rows = list(dict.fromkeys(experiment_title(run.folder.config.experiment) for run in runs))
     if len(runs) == 1:
         return run_title(runs[0].folder.config)
     return f"{len(runs)} runs of {rows[0]}" if len(rows) == 1 else f"{len(runs)} runs"
@@ -199,7 +199,7 @@ def _counts(run: RunSummary) -> Html:
     said = ", ".join(f"{counts.get(name, 0):,} {word}" for name, word in words.items())
     command = f"smtlayer inspect {run.folder.path} --row N"
     return tag(
-        "p", f"Of the first {run.rows:,} {run.split} rows {said}. Any row can be summary at with ",
+        "p", f"Of the first {run.rows:,} {run.split} rows {said}. Any row can be shown with ",
         tag("code", command), ".",
     )  # fmt: skip
 

@@ -9,7 +9,7 @@ from typing import Any
 from smtlayer.errors import ConfigError
 from smtlayer_studies.reports.confusion import Confusion, right_share
 from smtlayer_studies.reports.html import Html, join, tag
-from smtlayer_studies.reports.paper import DEVICE, QUOTED_FROM, ROWS, TITLES
+from smtlayer_studies.reports.paper import DEVICE, EXPERIMENTS, QUOTED_FROM, TITLES
 from smtlayer_studies.reports.result_tables import DASH
 from smtlayer_studies.reports.results import left_out
 from smtlayer_studies.reports.run_summary import RunSummary
@@ -127,13 +127,15 @@ def _mean(group: Sequence[RunSummary]) -> Html:
 def against_paper(runs: Sequence[RunSummary]) -> Html:
     """Our runs beside what the paper reports, a table for each row of its table."""
     parts: list[Html] = []
-    for row in dict.fromkeys(run.folder.config.row for run in runs):
-        mine = [run for run in runs if run.folder.config.row == row]
-        if row not in ROWS:
+    for row in dict.fromkeys(run.folder.config.experiment for run in runs):
+        mine = [run for run in runs if run.folder.config.experiment == row]
+        if row not in EXPERIMENTS:
             parts.append(tag("p", f"{row} is not a row of the paper's table.", class_="note"))
             continue
         parts += (
-            [tag("h3", ROWS[row].title)] if len({r.folder.config.row for r in runs}) > 1 else []
+            [tag("h3", EXPERIMENTS[row].title)]
+            if len({r.folder.config.experiment for r in runs}) > 1
+            else []
         )
         parts += [_paper_table(row, mine), *_cautions(mine)]
     told = (
@@ -144,7 +146,7 @@ def against_paper(runs: Sequence[RunSummary]) -> Html:
 
 
 def _paper_table(row: str, runs: Sequence[RunSummary]) -> Html:
-    quoted = ROWS[row].methods
+    quoted = EXPERIMENTS[row].methods
     lines = [
         _paper_line(f"{TITLES[name]} †", quoted[name].accuracy, f"{quoted[name].accuracy:.1f}",
                     f"{quoted[name].seconds:.3g}", ours=False)
@@ -189,7 +191,7 @@ def _cautions(runs: Sequence[RunSummary]) -> list[Html]:
 def _cut_short(config: RunConfig) -> list[str]:
     """In what a run does less than its experiment has it."""
     try:
-        usual = load_experiment(config.row).config(config.method).train
+        usual = load_experiment(config.experiment).config(config.method).train
     except ConfigError:  # a method of somebody's own
         return []
     names = {"epochs": "epochs", "rows": "training rows", "test_rows": "test rows"}

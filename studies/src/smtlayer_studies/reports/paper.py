@@ -46,8 +46,8 @@ class Quoted:
 
 
 @dataclass(frozen=True)
-class PaperRow:
-    """A row of the paper's table; a method that cannot do the problem is not in `methods`."""
+class PaperExperiment:
+    """A line of the paper's table; a method that cannot do the problem is not in `methods`."""
 
     name: str
     title: str
@@ -73,61 +73,61 @@ _SATNET = "Adam(2e-3, 1e-5)"
 _SCALLOP = "Adam(1e-3)"
 
 
-def _row(
+def _experiment(
     name: str,
     title: str,
     *numbers: _Numbers,
     optimizers: tuple[str, str] = (_SGD, _SGD),
     epochs: tuple[tuple[int, int], ...] = ((0, 5), (3, 5), (3, 5), (3, 5)),
-) -> PaperRow:
-    """A row from accuracy and seconds of the methods, in the order of `TITLES`."""
+) -> PaperExperiment:
+    """An experiment from accuracy and seconds of the methods, in the order of `TITLES`."""
     trained = (*optimizers, _SATNET, _SCALLOP)
     cells = zip(TITLES, numbers, trained, epochs, strict=False)
     methods = {method: Quoted(*pair, how, long) for method, pair, how, long in cells}
-    return PaperRow(name, title, MappingProxyType(methods))
+    return PaperExperiment(name, title, MappingProxyType(methods))
 
 
 _ADAM = ("Adam(2e-3)", "Adam(1e-3)")
 # fmt: off
 _ALL = (
-    _row("mnist-addition-10", "MNIST+ 10 %",
-         (10.0, 7.1), (98.1, 75.4), (10.0, 31.0), (33.7, 96.3)),
-    _row("mnist-addition-25", "MNIST+ 25 %",
-         (32.5, 7.1), (98.3, 74.8), (34.2, 30.9), (65.8, 96.4)),
-    _row("mnist-addition-50", "MNIST+ 50 %",
-         (51.5, 7.0), (98.6, 75.8), (54.8, 32.8), (98.4, 96.5)),
-    _row("mnist-addition-75", "MNIST+ 75 %",
-         (76.1, 7.0), (98.5, 75.0), (78.4, 31.9), (93.5, 96.4)),
-    _row("mnist-addition-100", "MNIST+ 100 %",
-         (98.3, 7.1), (98.5, 75.8), (96.7, 33.5), (98.6, 96.6)),
-    _row("visual-algebra-1", "Visual algebra #1",
-         (24.1, 13.2), (98.2, 168.2), (19.6, 80.1), (18.7, 602.8)),
-    _row("visual-algebra-2", "Visual algebra #2",
-         (25.4, 11.2), (25.4, 127.2), (18.6, 52.5), (21.3, 636.1)),
-    _row("liars-puzzle", "Liar's puzzle",
-         (54.2, 3.1), (86.1, 28.7), (84.6, 3.0),
-         optimizers=_ADAM, epochs=((0, 15), (15, 5), (15, 5))),
-    _row("visual-sudoku-10", "Visual Sudoku 10 %",
-         (0.0, 6.3), (66.0, 135.7), (0.0, 9.9), epochs=((0, 100), (30, 15), (30, 100))),
-    _row("visual-sudoku-50", "Visual Sudoku 50 %",
-         (0.0, 28.3), (73.1, 608.1), (0.0, 45.4), epochs=((0, 100), (30, 5), (30, 100))),
-    _row("visual-sudoku-100", "Visual Sudoku 100 %",
-         (0.0, 26.7), (79.1, 1199.0), (63.2, 86.5), epochs=((0, 100), (30, 5), (0, 100))),
+    _experiment("mnist-addition-10", "MNIST+ 10 %",
+                (10.0, 7.1), (98.1, 75.4), (10.0, 31.0), (33.7, 96.3)),
+    _experiment("mnist-addition-25", "MNIST+ 25 %",
+                (32.5, 7.1), (98.3, 74.8), (34.2, 30.9), (65.8, 96.4)),
+    _experiment("mnist-addition-50", "MNIST+ 50 %",
+                (51.5, 7.0), (98.6, 75.8), (54.8, 32.8), (98.4, 96.5)),
+    _experiment("mnist-addition-75", "MNIST+ 75 %",
+                (76.1, 7.0), (98.5, 75.0), (78.4, 31.9), (93.5, 96.4)),
+    _experiment("mnist-addition-100", "MNIST+ 100 %",
+                (98.3, 7.1), (98.5, 75.8), (96.7, 33.5), (98.6, 96.6)),
+    _experiment("visual-algebra-1", "Visual algebra #1",
+                (24.1, 13.2), (98.2, 168.2), (19.6, 80.1), (18.7, 602.8)),
+    _experiment("visual-algebra-2", "Visual algebra #2",
+                (25.4, 11.2), (25.4, 127.2), (18.6, 52.5), (21.3, 636.1)),
+    _experiment("liars-puzzle", "Liar's puzzle",
+                (54.2, 3.1), (86.1, 28.7), (84.6, 3.0),
+                optimizers=_ADAM, epochs=((0, 15), (15, 5), (15, 5))),
+    _experiment("visual-sudoku-10", "Visual Sudoku 10 %",
+                (0.0, 6.3), (66.0, 135.7), (0.0, 9.9), epochs=((0, 100), (30, 15), (30, 100))),
+    _experiment("visual-sudoku-50", "Visual Sudoku 50 %",
+                (0.0, 28.3), (73.1, 608.1), (0.0, 45.4), epochs=((0, 100), (30, 5), (30, 100))),
+    _experiment("visual-sudoku-100", "Visual Sudoku 100 %",
+                (0.0, 26.7), (79.1, 1199.0), (63.2, 86.5), epochs=((0, 100), (30, 5), (0, 100))),
 )
 # fmt: on
-ROWS: Mapping[str, PaperRow] = MappingProxyType({row.name: row for row in _ALL})
+EXPERIMENTS: Mapping[str, PaperExperiment] = MappingProxyType({one.name: one for one in _ALL})
 
 
-def row_title(name: str) -> str:
-    """How a row is called in tables: as in the paper, else by its own name.
+def experiment_title(name: str) -> str:
+    """The title of an experiment in tables: the paper's, else its name.
 
     Examples:
-        >>> row_title("mnist-addition-10"), row_title("my-row")
-        ('MNIST+ 10 %', 'my-row')
+        >>> experiment_title("mnist-addition-10"), experiment_title("my-experiment")
+        ('MNIST+ 10 %', 'my-experiment')
     """
-    return ROWS[name].title if name in ROWS else name
+    return EXPERIMENTS[name].title if name in EXPERIMENTS else name
 
 
 def run_title(config: RunConfig) -> str:
     """The experiment of a run as tables call it, and the method."""
-    return f"{row_title(config.row)}, {config.method}"
+    return f"{experiment_title(config.experiment)}, {config.method}"

@@ -5,7 +5,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from smtlayer_studies.reports.differences import NOTES
-from smtlayer_studies.reports.paper import DEVICE, QUOTED_FROM, ROWS, TITLES, row_title
+from smtlayer_studies.reports.paper import (
+    DEVICE,
+    EXPERIMENTS,
+    QUOTED_FROM,
+    TITLES,
+    experiment_title,
+)
 from smtlayer_studies.reports.results import LEAST_EPOCHS, Result
 
 DASH = "\N{EN DASH}"
@@ -76,13 +82,13 @@ def summary(results: Sequence[Result]) -> TextTable:
     """One line per experiment: what a reader of the README wants to know."""
     count = _usual_count(results)
     rows = []
-    for row in dict.fromkeys(result.row for result in results):
-        ours = {result.method: result for result in results if result.row == row}
+    for experiment in dict.fromkeys(result.experiment for result in results):
+        ours = {result.method: result for result in results if result.experiment == experiment}
         dense, best = ours.get("conventional-same-budget"), ours.get("best")
-        paper = ROWS[row].accuracy("smtlayer") if row in ROWS else None
+        paper = EXPERIMENTS[experiment].accuracy("smtlayer") if experiment in EXPERIMENTS else None
         rows.append((
-            row_title(row), _spread(dense, count), _one_decimal(paper), _spread(best, count),
-            _differences(best),
+            experiment_title(experiment), _spread(dense, count), _one_decimal(paper),
+            _spread(best, count), _differences(best),
         ))  # fmt: skip
     columns = (
         Column("Test accuracy, %", True), Column("conventional, same budget"),
@@ -108,9 +114,9 @@ def _grouped(rows: Iterable[tuple[str, ...]]) -> Iterator[tuple[str, ...]]:
 
 def _accuracy_rows(results: Sequence[Result], count: int) -> Iterator[tuple[str, ...]]:
     for result, quoted in _with_quoted(results):
-        title = row_title(result.row)
+        title = experiment_title(result.experiment)
         if quoted is not None:
-            accuracy = ROWS[result.row].accuracy(quoted)
+            accuracy = EXPERIMENTS[result.experiment].accuracy(quoted)
             yield title, f"{_paper_title(quoted)}", _one_decimal(accuracy), DASH, DASH
         else:
             yield (
@@ -121,9 +127,9 @@ def _accuracy_rows(results: Sequence[Result], count: int) -> Iterator[tuple[str,
 
 def _time_rows(results: Sequence[Result]) -> Iterator[tuple[str, ...]]:
     for result, quoted in _with_quoted(results):
-        title = row_title(result.row)
+        title = experiment_title(result.experiment)
         if quoted not in (None, "conventional"):
-            paper = ROWS[result.row].methods
+            paper = EXPERIMENTS[result.experiment].methods
             seconds, dense = (paper[name].seconds for name in (quoted, "conventional"))
             numbers = (_seconds(seconds), _seconds(dense), _ratio(seconds / dense))
             yield title, _paper_title(quoted), *numbers, DASH
@@ -135,9 +141,9 @@ def _time_rows(results: Sequence[Result]) -> Iterator[tuple[str, ...]]:
 
 def _with_quoted(results: Sequence[Result]) -> Iterator[tuple[Result, str | None]]:
     """Results, and methods that are quoted from the paper: each where a reader would compare it."""
-    for row in dict.fromkeys(result.row for result in results):
-        ours = [result for result in results if result.row == row]
-        known = ROWS[row].methods if row in ROWS else {}
+    for experiment in dict.fromkeys(result.experiment for result in results):
+        ours = [result for result in results if result.experiment == experiment]
+        known = EXPERIMENTS[experiment].methods if experiment in EXPERIMENTS else {}
         left = [name for name in _COMPARED if name in known]
         for result in ours:
             quoted = _COMPARED[not result.method.startswith(_COMPARED[0])]
@@ -182,7 +188,7 @@ def _ratio(number: float, sd: float | None = None) -> str:
 def _accuracy_notes(results: Sequence[Result], count: int) -> tuple[str, ...]:
     seeds = "one seed" if count == 1 else f"{count} seeds"
     varied = any(len(result.seeds) != count for result in results)
-    splits = "liars-puzzle" in {result.row for result in results}
+    splits = "liars-puzzle" in {result.experiment for result in results}
     return (
         f"Ours: mean ± sample standard deviation of {seeds}"
         + (", or of as many as stand in brackets." if varied else ".")
@@ -201,8 +207,8 @@ def _data(results: Sequence[Result]) -> str:
     groups: dict[str, list[str]] = {}
     for result in results:
         titles = groups.setdefault(result.data, [])
-        if row_title(result.row) not in titles:
-            titles.append(row_title(result.row))
+        if experiment_title(result.experiment) not in titles:
+            titles.append(experiment_title(result.experiment))
     return "; ".join(f"{data} ({', '.join(titles)})" for data, titles in groups.items())
 
 

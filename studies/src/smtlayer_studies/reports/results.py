@@ -15,7 +15,8 @@ from typing import Any
 
 from smtlayer.errors import ConfigError, MissingDataError
 from smtlayer_studies.reports.differences import differences
-from smtlayer_studies.reports.paper import ROWS
+from smtlayer_studies.reports.paper import EXPERIMENTS
+from smtlayer_studies.runs.records import with_current_names
 
 Record = Mapping[str, Any]
 METHODS = ("conventional", "conventional-same-budget", "paper", "best", "no-shift")
@@ -23,19 +24,21 @@ LEAST_EPOCHS = 5  # to be timed, for a ratio to be shown
 _RECORD = re.compile(r"(?P<method>.+)-seed(?P<seed>\d+)\.json")
 _TIMING = "-timing.json"
 _NEEDED = (
-    "row", "method", "seed", "data", "scores", "epochs", "epoch_seconds", "machine", "config",
+    "experiment", "method", "seed", "data", "scores", "epochs", "epoch_seconds", "machine",
+    "config",
 )  # fmt: skip
 _NEEDED_TIMING = (
-    "row", "method", "epoch_seconds", "conventional_epoch_seconds", "ratio", "device", "epochs",
+    "experiment", "method", "epoch_seconds", "conventional_epoch_seconds", "ratio", "device",
+    "epochs",
 )  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Result:
-    """One method on one row of the table, over all of its seeds.
+    """One method on one experiment, over all seeds.
 
     Attributes:
-        row: Name of the experiment.
+        experiment: Name of the experiment.
         method: Name of the method in it.
         seeds: In rising order.
         accuracy: Test accuracy of each seed, per cent.
@@ -54,7 +57,7 @@ class Result:
         differences: From the paper's method, see `differences`.
     """
 
-    row: str
+    experiment: str
     method: str
     seeds: tuple[int, ...]
     accuracy: tuple[float, ...]
@@ -72,9 +75,9 @@ class Result:
     differences: tuple[str, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
-        """For machines: one object per row and method."""
+        """For machines: one object per experiment and method."""
         return {
-            "row": self.row,
+            "experiment": self.experiment,
             "method": self.method,
             "seeds": list(self.seeds),
             "accuracy": list(self.accuracy),
@@ -117,19 +120,20 @@ def results_of(records: Iterable[Record], timings: Iterable[Record] = ()) -> lis
 
     Args:
         records: Of runs; those that no table shows are left out.
-        timings: Of epochs timed in turn, one per row and method.
+        timings: Of epochs timed in turn, one per experiment and method.
     """
     groups: dict[tuple[str, str], dict[int, Record]] = {}
     for record in records:
         if not left_out(record):
-            group = groups.setdefault((record["row"], record["method"]), {})
+            group = groups.setdefault((record["experiment"], record["method"]), {})
             if group.setdefault(record["seed"], record) is not record:
                 raise ConfigError(
-                    "The table takes one record a row, method and seed. Got two of "
-                    f"{record['row']}, {record['method']}, seed {record['seed']}: remove one."
+                    "The table takes one record per experiment, method and seed. Got two of "
+                    f"{record['experiment']}, {record['method']}, seed {record['seed']}: "
+                    "remove one."
                 )
     timed = {
-        (timing["row"], timing["method"]): timing
+        (timing["experiment"], timing["method"]): timing
         for timing in timings
         if timing["epochs"] >= LEAST_EPOCHS
     }
@@ -140,14 +144,14 @@ def results_of(records: Iterable[Record], timings: Iterable[Record] = ()) -> lis
 
 
 def results_json(results: Sequence[Result]) -> str:
-    """A JSON list with an object for each row and method; shares are per cent."""
+    """A JSON list with an object for each experiment and method; shares are per cent."""
     return json.dumps([result.as_dict() for result in results], indent=2, allow_nan=False)
 
 
-def _place(row: str, method: str) -> tuple[int, str, int, str]:
-    rows, methods = list(ROWS), list(METHODS)
+def _place(experiment: str, method: str) -> tuple[int, str, int, str]:
+    known, methods = list(EXPERIMENTS), list(METHODS)
     return (
-        rows.index(row) if row in rows else len(rows), row,
+        known.index(experiment) if experiment in known else len(known), experiment,
         methods.index(method) if method in methods else len(methods), method,
     )  # fmt: skip
 
@@ -159,7 +163,7 @@ def _result(group: Sequence[Record], timing: Record | None) -> Result:
     devices = [record["machine"]["device"] for record in group]
     epochs = [_epochs(record) for record in group]
     return Result(
-        row=first["row"],
+        experiment=first["experiment"],
         method=first["method"],
         seeds=tuple(record["seed"] for record in group),
         accuracy=accuracy,
@@ -187,7 +191,7 @@ def _percent(record: Record, score: str) -> float:
     share = record["scores"][score]
     if not isinstance(share, int | float) or not 0 <= share <= 1:
         raise ConfigError(
-            f"The record of {record['row']}, {record['method']}, seed {record['seed']}: "
+            f"The record of {record['experiment']}, {record['method']}, seed {record['seed']}: "
             f"{score} is a share from 0 to 1. Got {share!r}: run that seed again."
         )
     return round(100 * share, 10)  # 0.07 * 100 is not quite 7
@@ -203,7 +207,7 @@ def _listed(names: Iterable[str]) -> str:
 
 
 def holds_records(folder: Path) -> bool:
-    """Whether a folder has records of runs, a folder a row."""
+    """Whether a folder has records of runs, one folder per experiment."""
     return any(_RECORD.fullmatch(path.name) for path in folder.glob("*/*.json"))
 
 
@@ -218,18 +222,18 @@ def read_results(folder: Path) -> Folder:
     for path in sorted(folder.glob("*/*.json")):
         if named := _RECORD.fullmatch(path.name):
             record = read_record(path, _NEEDED)
-            said = (record["row"], record["method"], str(record["seed"]))
+            said = (record["experiment"], record["method"], str(record["seed"]))
             _check_name(path, said, (path.parent.name, named["method"], named["seed"]))
             records.append(record)
         elif path.name.endswith(_TIMING):
             record = read_record(path, _NEEDED_TIMING)
             method = path.name.removesuffix(_TIMING)
-            _check_name(path, (record["row"], record["method"]), (path.parent.name, method))
+            _check_name(path, (record["experiment"], record["method"]), (path.parent.name, method))
             timings.append(record)
     if not records:
         raise MissingDataError(
-            f"The table needs records of runs, as {folder}/ROW/METHOD-seedN.json. There are none: "
-            "train with `smtlayer reproduce table1`, or name another folder with --results."
+            f"The table needs records of runs, as {folder}/EXPERIMENT/METHOD-seedN.json. There are "
+            "none: train with `smtlayer reproduce table1`, or name another folder with --results."
         )
     return Folder(tuple(records), tuple(timings))
 
@@ -246,7 +250,8 @@ def read_record(path: Path, needed: Iterable[str] = _NEEDED) -> dict[str, Any]:
         raise ConfigError(
             f"{path} is not a record: {error}. Remove it, and run it again."
         ) from error
-    missing = [key for key in needed if not isinstance(record, dict) or key not in record]
+    record = with_current_names(record) if isinstance(record, dict) else {}
+    missing = [key for key in needed if key not in record]
     if missing:
         raise ConfigError(
             f"{path} is not a record: it has no {', '.join(missing)}. Remove it, and run it again."
@@ -254,7 +259,7 @@ def read_record(path: Path, needed: Iterable[str] = _NEEDED) -> dict[str, Any]:
     numbers = [record[key] for key in ("epoch_seconds", "ratio") if key in record]
     if not all(isinstance(value, int | float) and math.isfinite(value) for value in numbers):
         raise ConfigError(f"{path} is not a record: a time in it is not a number. Run it again.")
-    return record  # type: ignore[no-any-return]
+    return record
 
 
 def _check_name(path: Path, said: tuple[str, ...], named: tuple[str, ...]) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from smtlayer.pyplot import pyplot
-from smtlayer_studies.reports.paper import ROWS, TITLES, row_title
+from smtlayer_studies.reports.paper import EXPERIMENTS, TITLES, experiment_title
 from smtlayer_studies.reports.result_tables import method_title
 from smtlayer_studies.reports.results import METHODS, Result
 
@@ -14,7 +14,7 @@ _COLOURS = {
     "conventional": "#cbd5e1", "conventional-same-budget": "#64748b", "paper": "#2563eb",
     "best": "#15803d", "no-shift": "#84cc16",
 }  # fmt: skip
-_OTHER = "#b45309"  # methods that belong to one row only
+_OTHER = "#b45309"  # methods that belong to one experiment only
 _QUOTED = {"conventional": "D", "satnet": "x", "scallop": "+"}
 _INK, _GREY, _PALE = "#1e293b", "#64748b", "#f1f5f9"
 _TICKS = (0, 50, 80, 90, 95, 98, 99, 99.5, 99.9)
@@ -22,7 +22,7 @@ _LEAST = 0.05  # errors below this, in per cent, are drawn as this
 
 
 def draw_table(results: Sequence[Result], path: Path) -> Path:
-    """Draws a band for each row of the table, with a dot for each seed of each method.
+    """Draws a band for each experiment of the table, with a dot for each seed of each method.
 
     The scale is that of errors, so that 98 and 99 % lie as far apart as 96 and 98 %.
 
@@ -31,15 +31,15 @@ def draw_table(results: Sequence[Result], path: Path) -> Path:
         path: The picture to write.
     """
     plt = pyplot()
-    rows = list(dict.fromkeys(result.row for result in results))
-    figure, axis = plt.subplots(figsize=(11, 1.7 + 0.85 * len(rows)))
-    for place, row in enumerate(rows):
-        ours = [result for result in results if result.row == row]
+    names = list(dict.fromkeys(result.experiment for result in results))
+    figure, axis = plt.subplots(figsize=(11, 1.7 + 0.85 * len(names)))
+    for place, experiment in enumerate(names):
+        ours = [result for result in results if result.experiment == experiment]
         if place % 2 == 0:
             axis.axhspan(place - 0.5, place + 0.5, color=_PALE, zorder=0)
-        _draw_quoted(axis, row, place)
+        _draw_quoted(axis, experiment, place)
         _draw_ours(axis, ours, place)
-    _scale(axis, [row_title(row) for row in rows])
+    _scale(axis, [experiment_title(experiment) for experiment in names])
     _legend(axis, results)
     figure.suptitle("Test accuracy: one dot per seed; bars are the paper's SMTLayer", fontsize=13)
     figure.text(
@@ -86,11 +86,11 @@ def _draw_ours(axis: Any, ours: Sequence[Result], place: int) -> None:
             )  # fmt: skip
 
 
-def _draw_quoted(axis: Any, row: str, place: int) -> None:
+def _draw_quoted(axis: Any, experiment: str, place: int) -> None:
     """The paper's layer as a bar through the band; the other numbers as small marks in it."""
-    if row not in ROWS:
+    if experiment not in EXPERIMENTS:
         return
-    paper = ROWS[row]
+    paper = EXPERIMENTS[experiment]
     for method, mark in _QUOTED.items():
         accuracy = paper.accuracy(method)
         if accuracy is not None:

@@ -15,7 +15,7 @@ from smtlayer_studies.reports.example_report import (
     explain_examples,
     outcomes,
 )
-from smtlayer_studies.reports.paper import row_title
+from smtlayer_studies.reports.paper import experiment_title
 from smtlayer_studies.reports.run_pictures import DRAWERS, collect_examples
 from smtlayer_studies.runs.run_folder import LoadedRun, RunFolder
 
@@ -84,11 +84,14 @@ def _summarize(run: LoadedRun, label: str) -> RunSummary:
 
 
 def labels(folders: Sequence[RunFolder]) -> list[str]:
-    """Short names that tell runs apart: by method, then row, then seed, then folder."""
+    """Short names that tell runs apart: by method, then experiment, then seed, then folder."""
     configs = [folder.config for folder in folders]
     names = [config.method for config in configs]
-    if len({config.row for config in configs}) > 1:
-        names = [f"{row_title(c.row)}, {name}" for c, name in zip(configs, names, strict=True)]
+    if len({config.experiment for config in configs}) > 1:
+        names = [
+            f"{experiment_title(c.experiment)}, {name}"
+            for c, name in zip(configs, names, strict=True)
+        ]
     if len(set(names)) < len(names):
         names = [f"{name}, seed {c.seed}" for c, name in zip(configs, names, strict=True)]
     if len(set(names)) < len(names):

@@ -5,7 +5,7 @@ from smtlayer_studies.runs.build import make_task as make_task
 from smtlayer_studies.runs.config import RunConfig as RunConfig
 from smtlayer_studies.runs.experiments import Experiment as Experiment
 from smtlayer_studies.runs.experiments import load_experiment as load_experiment
-from smtlayer_studies.runs.experiments import row_names as row_names
+from smtlayer_studies.runs.experiments import experiment_names as experiment_names
 from smtlayer_studies.runs.metrics import evaluate as evaluate
 from smtlayer_studies.runs.options import LayerOptions as LayerOptions
 from smtlayer_studies.runs.options import PretrainOptions as PretrainOptions

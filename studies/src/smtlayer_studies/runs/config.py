@@ -34,7 +34,7 @@ class RunConfig:
     """All that decides a run. The same configuration on the same machine is the same run.
 
     Args:
-        row: The experiment, for the record.
+        experiment: Its name, for the record.
         method: Which of its methods.
         task: The task's `name`, and its own options.
         pretrain: What happens before the layer comes on top.
@@ -48,7 +48,7 @@ class RunConfig:
         ConfigError: If one of them cannot be used as given.
     """
 
-    row: str
+    experiment: str
     method: str
     task: Mapping[str, Any]
     pretrain: PretrainOptions = field(default_factory=PretrainOptions)
@@ -61,16 +61,16 @@ class RunConfig:
     def __post_init__(self) -> None:
         for name, kind in _GROUPS.items():
             self._check_group(name, kind)
-        object.__setattr__(self, "seed", _seed(self.row, self.seed))
+        object.__setattr__(self, "seed", _seed(self.experiment, self.seed))
         if isinstance(self.device, torch.device):
             object.__setattr__(self, "device", str(self.device))
         check_device(self.device)
         if not isinstance(self.task, Mapping):
-            raise ConfigError(f"{self.row}: task expects a table of options. Got {self.task!r}.")
+            raise ConfigError(f"{self.experiment}: task expects a table of options. Got {self.task!r}.")
         object.__setattr__(self, "task", dict(self.task))
         if "name" not in self.task:
             raise ConfigError(
-                f"{self.row}: the task needs a name, as in task.name = 'liars-puzzle'."
+                f"{self.experiment}: the task needs a name, as in task.name = 'liars-puzzle'."
             )
 
     def _check_group(self, name: str, kind: type) -> None:
@@ -78,12 +78,12 @@ class RunConfig:
         if isinstance(group, kind) or (name == "layer" and group is None):
             return
         raise ConfigError(
-            f"{self.row}: {name} expects {kind.__name__}(...). Got {group!r}. "
+            f"{self.experiment}: {name} expects {kind.__name__}(...). Got {group!r}. "
             f"RunConfig.of takes plain data."
         )
 
     @classmethod
-    def of(cls, data: Data, *, row: str, method: str, seed: int, device: str) -> "RunConfig":
+    def of(cls, data: Data, *, experiment: str, method: str, seed: int, device: str) -> "RunConfig":
         """From nested plain data, as a file holds it.
 
         Raises:
@@ -91,13 +91,13 @@ class RunConfig:
         """
         for key in data:
             if key not in (*_GROUPS, "task"):
-                raise _unknown(row, key, (*_GROUPS, "task"))
+                raise _unknown(experiment, key, (*_GROUPS, "task"))
         made: dict[str, Any] = {
-            name: _group(row, name, kind, data.get(name, {})) for name, kind in _GROUPS.items()
+            name: _group(experiment, name, kind, data.get(name, {})) for name, kind in _GROUPS.items()
         }
         if data.get("layer") is False:
             made["layer"] = None
-        return cls(row, method, data.get("task", {}), **made, seed=seed, device=device)
+        return cls(experiment, method, data.get("task", {}), **made, seed=seed, device=device)
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data, for records."""
@@ -151,13 +151,13 @@ def parse_settings(settings: Iterable[str]) -> dict[str, Any]:
     return result
 
 
-def _seed(row: str, seed: object) -> int:
+def _seed(experiment: str, seed: object) -> int:
     try:
         number = whole(seed)
     except TypeError as error:
-        raise ConfigError(f"{row}: seed expects a whole number. Got {seed!r}.") from error
+        raise ConfigError(f"{experiment}: seed expects a whole number. Got {seed!r}.") from error
     if abs(number) > MOST_SEED:
-        raise ConfigError(f"{row}: seed must be from -2**53 to 2**53. Got {number}.")
+        raise ConfigError(f"{experiment}: seed must be from -2**53 to 2**53. Got {number}.")
     return number
 
 
@@ -168,24 +168,24 @@ def _value(text: str) -> Any:
         return text
 
 
-def _group(row: str, name: str, kind: type[_Group], data: Any) -> _Group:
+def _group(experiment: str, name: str, kind: type[_Group], data: Any) -> _Group:
     if data is False and name == "layer":
         return kind()
     if not isinstance(data, Mapping):
-        raise ConfigError(f"{row}: {name} expects a table of options. Got {data!r}.")
+        raise ConfigError(f"{experiment}: {name} expects a table of options. Got {data!r}.")
     known = [f.name for f in fields(kind)]
     for key in data:
         if key not in known:
-            raise _unknown(row, f"{name}.{key}", [f"{name}.{other}" for other in known])
+            raise _unknown(experiment, f"{name}.{key}", [f"{name}.{other}" for other in known])
     try:
         return kind(**data)
     except ConfigError as error:
-        raise ConfigError(f"{row}: {name}.{error}") from error
+        raise ConfigError(f"{experiment}: {name}.{error}") from error
 
 
-def _unknown(row: str, key: str, choices: Iterable[str]) -> ConfigError:
+def _unknown(experiment: str, key: str, choices: Iterable[str]) -> ConfigError:
     hint = did_you_mean(key, choices, f"Known are {', '.join(choices)}.")
-    return ConfigError(f"{row}: unknown key {key!r}.{hint}")
+    return ConfigError(f"{experiment}: unknown key {key!r}.{hint}")
 
 
 def _line(key: str, value: Any) -> str:

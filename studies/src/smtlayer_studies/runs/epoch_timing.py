@@ -27,7 +27,7 @@ class Timing:
         ratio_sd: Sample standard deviation of the ratios of epochs that ran one after the other.
     """
 
-    row: str
+    experiment: str
     method: str
     epoch_seconds: float
     conventional_epoch_seconds: float
@@ -47,7 +47,7 @@ class Timing:
 def time_epochs(
     configs: Iterable[RunConfig], epochs: int, data_dir: Path | None = None
 ) -> list[Timing]:
-    """Times epochs of the phase "train" of each method of a row, in turns.
+    """Times epochs of the phase "train" of each method of an experiment, in turns.
 
     Beside each method runs the same configuration with a dense head in place of the layer: the
     same network, rows, batches, optimiser and shifts, so that the ratio shows what the layer costs.
@@ -90,7 +90,7 @@ def _timing(config: RunConfig, ours: list[float], beside: list[float]) -> Timing
     mean, base = fmean(ours), fmean(beside)
     workers = 0 if config.layer is None else config.layer.workers
     return Timing(
-        config.row, config.method, mean, base, mean / base,
+        config.experiment, config.method, mean, base, mean / base,
         stdev(ratios) if len(ratios) > 1 else None, tuple(ours), tuple(beside), len(ours),
         workers, config.device,
     )  # fmt: skip

@@ -1,4 +1,4 @@
-"""This file finds experiments: one TOML file a row of the table, with a section for each method."""
+"""Experiments: one TOML file per experiment, with a section for each method."""
 
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -10,7 +10,7 @@ from smtlayer.errors import ConfigError, did_you_mean
 from smtlayer.plain import is_whole, whole
 from smtlayer_studies.runs.config import RunConfig, merged, parse_settings
 
-_ROWS = (
+_NAMES = (
     "mnist-addition-10", "mnist-addition-25", "mnist-addition-50", "mnist-addition-75",
     "mnist-addition-100", "visual-algebra-1", "visual-algebra-2", "liars-puzzle",
     "visual-sudoku-10", "visual-sudoku-50", "visual-sudoku-100",
@@ -26,7 +26,7 @@ _FOLDER = Path(__file__).parents[1] / "experiments"
 
 @dataclass(frozen=True)
 class Experiment:
-    """A row of the table: what is shared by its methods, and what is each one's own."""
+    """What the methods of an experiment share, and the settings of each method."""
 
     name: str
     title: str
@@ -64,7 +64,7 @@ class Experiment:
         task = data.get("task")
         if isinstance(task, Mapping) and task.get("split") == _SEED:
             data["task"] = {**task, "split": seed}
-        return RunConfig.of(data, row=self.name, method=method, seed=seed, device=device)
+        return RunConfig.of(data, experiment=self.name, method=method, seed=seed, device=device)
 
     def _section(self, method: str) -> dict[str, Any]:
         """A method's own settings, on top of those of the method that it is `like`."""
@@ -73,13 +73,13 @@ class Experiment:
         return section if model is None else merged(self.sections[model], section)
 
 
-def row_names() -> tuple[str, ...]:
-    """The rows of the table, in its order."""
-    return _ROWS
+def experiment_names() -> tuple[str, ...]:
+    """Names of the experiments, in the order of the table of results."""
+    return _NAMES
 
 
 def load_experiment(name: str | Path) -> Experiment:
-    """An experiment by its row's name or by the path of a TOML file.
+    """Loads an experiment by its name, or from the path of a TOML file.
 
     Raises:
         ConfigError: If there is none such, or the file is not one.
@@ -113,13 +113,13 @@ def _path(name: str | Path) -> Path:
     """The file of that name, which is there."""
     if not isinstance(name, str | Path):
         raise ConfigError(
-            f"An experiment is the name of a row or the path of a TOML file. Got {name!r}."
+            f"An experiment is given by its name or by the path of a TOML file. Got {name!r}."
         )
     path = Path(name)
     if path.suffix != ".toml":
         path = _FOLDER / f"{_SHORT.get(str(name), name)}.toml"
     if not _is_file(path):
-        hint = did_you_mean(str(name), (*_SHORT, *_ROWS), f"Rows are {', '.join(_ROWS)}.")
+        hint = did_you_mean(str(name), (*_SHORT, *_NAMES), f"Experiments are {', '.join(_NAMES)}.")
         raise ConfigError(f"There is no experiment {str(name)!r}.{hint}")
     return path
 

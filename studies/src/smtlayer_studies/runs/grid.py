@@ -99,20 +99,20 @@ def train_jobs(
     runs: Path,
     options: Sequence[str] = (),
 ) -> list[Job]:
-    """One training a row, method and seed: first all of one seed, so that a table fills evenly.
+    """One training per experiment, method and seed: all of one seed first, so that a table fills evenly.
 
     Args:
-        methods: The methods of each row.
-        seeds: The seeds of each row.
+        methods: The methods of each experiment.
+        seeds: The seeds of each experiment.
         runs: A folder for their folders.
         options: More options of `smtlayer train`, such as `("--device", "cuda")`.
     """
     return [
-        _job(runs / row / f"{method}-seed{seed}", "record.json", row,
+        _job(runs / experiment / f"{method}-seed{seed}", "record.json", experiment,
              ("--method", method, "--seed", str(seed), *options))
         for seed in sorted({seed for some in seeds.values() for seed in some})
-        for row, chosen in methods.items()
-        if seed in seeds[row]
+        for experiment, chosen in methods.items()
+        if seed in seeds[experiment]
         for method in chosen
     ]  # fmt: skip
 
@@ -120,19 +120,19 @@ def train_jobs(
 def timing_jobs(
     methods: Mapping[str, Sequence[str]], epochs: int, runs: Path, options: Sequence[str] = ()
 ) -> list[Job]:
-    """One timing per row and method with a layer; conventional epochs are timed beside it."""
+    """One timing per experiment and method with a layer, beside conventional epochs."""
     return [
-        _job(runs / row / f"{method}-timing", f"{method}-timing.json", row,
+        _job(runs / experiment / f"{method}-timing", f"{method}-timing.json", experiment,
              ("--method", method, "--timing", str(epochs), *options))
-        for row, chosen in methods.items()
+        for experiment, chosen in methods.items()
         for method in chosen
         if not method.startswith("conventional")
     ]  # fmt: skip
 
 
-def _job(folder: Path, file: str, row: str, options: Sequence[str]) -> Job:
-    command = (*COMMAND, "train", row, *options, "--out", str(folder))
-    return Job(f"{row}/{folder.name}", command, folder / file, folder / "log.txt")
+def _job(folder: Path, file: str, experiment: str, options: Sequence[str]) -> Job:
+    command = (*COMMAND, "train", experiment, *options, "--out", str(folder))
+    return Job(f"{experiment}/{folder.name}", command, folder / file, folder / "log.txt")
 
 
 def run_jobs(

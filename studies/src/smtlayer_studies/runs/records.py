@@ -1,6 +1,7 @@
 """This file writes down a run: what was asked, where it ran, what came out."""
 
 import json
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
@@ -12,15 +13,17 @@ from smtlayer_studies.runs.config import RunConfig
 from smtlayer_studies.runs.trainer import Epoch
 
 _NAME = "record.json"
-_RENAMED = {"repaired": "overruled"}  # scores, by the names of earlier records
+# Names in records of earlier versions, and those of today.
+_RENAMED = {"row": "experiment"}
+_RENAMED_SCORES = {"repaired": "overruled"}
 _RENAMED_COUNTS = {"settled": "correct", "asked": "blamed", "silent": "without_gradient"}
 
 
 @dataclass(frozen=True)
 class RunRecord:
-    """One run of one method on a row, as JSON holds it."""
+    """The record of one run, as its JSON file holds it."""
 
-    row: str
+    experiment: str
     method: str
     seed: int
     data: str  # a record from "sample" never goes into a table of results
@@ -52,7 +55,7 @@ class RunRecord:
         """A record of what just ran in this process."""
         seconds = [epoch.seconds for epoch in epochs if epoch.phase == "train"]
         return cls(
-            config.row, config.method, config.seed, task.data, task.data_title, split,
+            config.experiment, config.method, config.seed, task.data, task.data_title, split,
             config.as_dict(), layer, [asdict(epoch) for epoch in epochs], scores,
             sum(seconds) / len(seconds), restarts, **here(config.device),
         )  # fmt: skip
@@ -78,15 +81,22 @@ class RunRecord:
             raise _no_record(path, "it is cut off or damaged") from error
         if not isinstance(data, dict):
             raise _no_record(path, "it holds no JSON object")
+        data = with_current_names(data)
         lacking = [f.name for f in fields(cls) if f.name not in data]
         if lacking:
             raise _no_record(path, f"no {lacking[0]!r} in it")
-        data["scores"] = {_RENAMED.get(name, name): s for name, s in data["scores"].items()}
-        data["epochs"] = with_present_names(data["epochs"])
+        data["config"] = with_current_names(data["config"])
+        data["scores"] = {_RENAMED_SCORES.get(name, name): s for name, s in data["scores"].items()}
+        data["epochs"] = with_current_counts(data["epochs"])
         return cls(**{f.name: data[f.name] for f in fields(cls)})
 
 
-def with_present_names(epochs: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def with_current_names(data: Mapping[str, Any]) -> dict[str, Any]:
+    """A record, timing or configuration with the keys of today; earlier versions wrote others."""
+    return {_RENAMED.get(key, key): value for key, value in data.items()}
+
+
+def with_current_counts(epochs: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Epochs of a record or checkpoint, whose solver counts may have the names of earlier ones."""
     return [
         epoch | {"solver": {_RENAMED_COUNTS.get(k, k): n for k, n in epoch.get("solver", {}).items()}}

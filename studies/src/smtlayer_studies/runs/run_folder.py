@@ -12,11 +12,11 @@ import torch
 from smtlayer.errors import ConfigError, MissingDataError, SMTLayerError
 from smtlayer_studies.runs.build import make_task
 from smtlayer_studies.runs.config import RunConfig
-from smtlayer_studies.runs.records import RunRecord, with_present_names
+from smtlayer_studies.runs.records import RunRecord, with_current_counts, with_current_names
 from smtlayer_studies.runs.run import scored_rows
 from smtlayer_studies.tasks import Model, Rows, SplitName, Task
 
-_OWN = ("row", "method", "seed", "device")  # what stands above the tables of a config.toml
+_OWN = ("experiment", "method", "seed", "device")  # what stands above the tables of a config.toml
 _WRITTEN_AGAIN = "The same train command writes it again."
 
 
@@ -136,7 +136,7 @@ def find_runs(path: Path) -> list[Path]:
     """
     if not path.is_dir():
         raise MissingDataError(
-            f"There is no folder {path}. A run is a folder that `smtlayer train ROW --out {path}` "
+            f"There is no folder {path}. A run is a folder that `smtlayer train EXPERIMENT --out {path}` "
             "writes."
         )
     if (path / "config.toml").is_file():
@@ -144,7 +144,7 @@ def find_runs(path: Path) -> list[Path]:
     found = sorted({file.parent for file in path.glob("**/config.toml")})
     if not found:
         raise MissingDataError(
-            f"{path} holds no run: no config.toml, as `smtlayer train ROW --out {path}` writes it."
+            f"{path} holds no run: no config.toml, as `smtlayer train EXPERIMENT --out {path}` writes it."
         )
     return sorted(found, key=lambda run: (run.parent, run.name != "conventional", run.name))
 
@@ -191,8 +191,8 @@ def _config(options: Mapping[str, Any], file: Path) -> RunConfig:
     if "layer" not in tables:
         tables["layer"] = False  # a conventional network has none
     try:
-        row, method, seed = options["row"], options["method"], options["seed"]
-        return RunConfig.of(tables, row=row, method=method, seed=seed, device="cpu")
+        named = {key: options[key] for key in ("experiment", "method", "seed")}
+        return RunConfig.of(tables, **named, device="cpu")
     except KeyError as error:
         raise ConfigError(
             f"{file} is not that of a run: no {error} in it. {_WRITTEN_AGAIN}"
@@ -208,7 +208,7 @@ def _options(path: Path) -> dict[str, Any]:
         raise MissingDataError(f"{path} is not a run but holds some: {names}. Name one of them.")
     file = path / "config.toml"
     try:
-        return tomllib.loads(file.read_text(encoding="utf-8"))
+        return with_current_names(tomllib.loads(file.read_text(encoding="utf-8")))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ConfigError(f"{file} is not a TOML file: {error}. {_WRITTEN_AGAIN}") from error
 
@@ -219,6 +219,6 @@ def _epochs_so_far(path: Path) -> list[dict[str, Any]]:
     if not file.is_file():
         return []
     try:
-        return with_present_names(torch.load(file, map_location="cpu")["epochs"])
+        return with_current_counts(torch.load(file, map_location="cpu")["epochs"])
     except Exception:  # torch raises what it likes on a broken file, and it is only for a look
         return []

@@ -152,7 +152,7 @@ class Trainer:
 
     def _unfit(self, kind: str, needed: str) -> ConfigError:
         return ConfigError(
-            f"{self.config.row}: pretrain.kind = {kind!r} is for tasks that have {needed}, "
+            f"{self.config.experiment}: pretrain.kind = {kind!r} is for tasks that have {needed}, "
             f"with a layer. {self.task.name} is not used so."
         )
 
@@ -236,7 +236,7 @@ class Trainer:
             return batch
         if not batch.features.is_floating_point():
             raise ConfigError(
-                f"{self.config.row}: train.shift moves images, and {self.task.name} has none. "
+                f"{self.config.experiment}: train.shift moves images, and {self.task.name} has none. "
                 f"Set it to 0."
             )
         down, right = torch.randint(-most, most + 1, (2,)).tolist()
