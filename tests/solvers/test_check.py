@@ -8,8 +8,7 @@ import z3
 
 from smtlayer import Z3, Auto, Sat, SMTLayer, Table, Theory, one_hot
 from smtlayer.solvers import check
-from smtlayer.solvers.advice import COOLING, Advice, advise
-from smtlayer.solvers.check import LabelCounts, conflict_of
+from smtlayer.solvers.check import COOLING, Advice, LabelCounts, advise, conflict_of
 from smtlayer.solvers.search.constraint_core import ConstraintRef
 from smtlayer.testing import THEORIES
 from smtlayer.testing.theories import addition

@@ -112,7 +112,8 @@ def test_what_z3_cannot_decide_ends_the_list():
     models = list_models(Theory([real**real == 2, real > 1, y == a], [a], [y]), max_models=10)
     assert (models.ending, models.complete, models.many) == (Ending.UNKNOWN, False, False)
     assert models.reason == "makes z3 answer unknown (incomplete (theory arithmetic))"
-    assert models.beyond_sat == "'r**r == 2' does not come down to bits"
+    assert not models.fits_sat
+    assert models.sat_error == "'r**r == 2' does not come down to bits"
 
 
 def test_an_undecided_question_counts_as_no_in_an_estimate():

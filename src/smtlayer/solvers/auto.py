@@ -1,4 +1,4 @@
-"""Picks a backend for a theory, and says why."""
+"""The backend `Auto`, which chooses one of the others for each theory."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 from smtlayer.interrupts import interruptible
 from smtlayer.solvers.base import Backend, Solver
 from smtlayer.solvers.sat import Sat
-from smtlayer.solvers.table.models import Models, list_models
+from smtlayer.solvers.table.models import list_models
 from smtlayer.solvers.table.table import Table
 from smtlayer.solvers.validation import check_count, check_limits, check_theory_given
 from smtlayer.solvers.workers.options import Workers, check_workers, picklable_state
@@ -24,18 +24,18 @@ class Choice:
 
 @dataclass(frozen=True)
 class Auto:
-    """Takes `Table` where the list of all models is short, `Sat` where it is finite, else `Z3`.
+    """Uses `Table` if the list of all models is short, `Sat` if the theory is finite, else `Z3`.
 
-    The choice depends on the theory and these options alone: work is counted, not timed, so it is
-    the same on a busy machine, on another machine, and whatever the cache holds.
+    The choice depends on the theory and these options alone: work is counted, not timed, so the
+    choice is the same on a busy machine, on another machine, and with any cache.
 
     Args:
-        max_models: What counts as short.
-        timeout_ms: Time limit of one question about one row, for `Sat` and `Z3`.
-        max_work: Steps that listing the models may take: propagations of the SAT solver, or
-            resource units of z3 where the theory does not come down to bits. The default takes a
-            second or two, once for each theory.
-        workers: Who asks `Sat` or `Z3`: 0 for this process, a number of worker processes, an
+        max_models: The largest number of models of a short list.
+        timeout_ms: Time limit of one query about one row, for `Sat` and `Z3`.
+        max_work: The largest number of steps for listing the models: propagations of the SAT
+            solver, or resource units of z3 if the theory does not come down to bits. The default
+            takes a second or two, once per theory.
+        workers: Where `Sat` or `Z3` run: 0 for this process, a number of worker processes, an
             `Executor`, or a function that makes one. See `Rowwise`.
 
     Examples:
@@ -63,7 +63,7 @@ class Auto:
 
     @interruptible
     def choose(self, theory: Theory) -> Choice:
-        """The backend that `compile` would take for this theory, and why."""
+        """The backend that `compile` uses for this theory, and why."""
         check_theory_given("Auto", theory)
         models = list_models(theory, self.max_models, self.max_work)
         if models.complete:
@@ -73,19 +73,14 @@ class Auto:
                 Table(self.max_models, self.max_work),
                 f"it has {count:,} model{plural} over its inputs and outputs, few enough to list",
             )
-        if models.beyond_sat:
-            backend: Backend = Z3(self.timeout_ms, workers=self.workers)
-            return Choice(backend, f"{_too_many(models)}, and {models.beyond_sat}")
-        backend = Sat(self.timeout_ms, workers=self.workers)
-        return Choice(backend, f"{_too_many(models)}, but it is finite")
+        many = " over its inputs and outputs, too many to list" if models.many else ""
+        reason = f"it {models.reason}{many}"
+        if models.fits_sat:
+            return Choice(Sat(self.timeout_ms, self.workers), f"{reason}, but it is finite")
+        backend = Z3(self.timeout_ms, workers=self.workers)
+        return Choice(backend, f"{reason}, and {models.sat_error}")
 
     @interruptible
     def compile(self, theory: Theory) -> Solver:
         """The chosen backend's solver."""
         return self.choose(theory).backend.compile(theory)
-
-
-def _too_many(models: Models) -> str:
-    if models.many:
-        return f"it {models.reason} over its inputs and outputs, too many to list"
-    return f"it {models.reason}"

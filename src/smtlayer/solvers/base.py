@@ -1,4 +1,4 @@
-"""This file states what a solver is: three questions, and the laws their answers obey.
+"""The protocols of backends and solvers: three queries, and the laws their answers obey.
 
 Values are signs (`int8`: -1 false, +1 true, 0 free). Weights are positive wherever an input is
 observed (its sign is not 0) and ignored elsewhere.
@@ -7,13 +7,13 @@ observed (its sign is not 0) and ignored elsewhere.
    and every wanted output (`maximize`).
 2. *Same status* as `Enumerate()` whenever neither is UNKNOWN.
 3. *Core.* Blamed inputs are observed; they alone contradict the wanted outputs; without any one of
-   them the others no longer do. SAT rows blame nobody. It is the core that deletion from the
-   heaviest input to the lightest ends with, equal weights in column order, so every backend blames
-   the same inputs.
+   them the others no longer do. SAT rows have no blamed inputs. It is the core that deletion from
+   the heaviest input to the lightest ends with, equal weights in column order, so every backend
+   blames the same inputs.
 4. *Best.* The weight that `maximize` overrules is the least that any model overrules, compared
    exactly: no positive weight is lost beside a larger one. Without wanted outputs it is zero
-   exactly when `solve` says SAT. A row that ran out of time may hold the best model found so far
-   instead; it says so by `proved`.
+   exactly when `solve` answers SAT. A row that ran out of time may hold the best model found so far
+   instead; its `proved` is then false.
 5. *Rows are independent.* Answers to a permuted batch are the permuted answers; a batch equals its
    rows.
 6. *Repeatable.* The same batch gets the same status and cost again; the same model too from a

@@ -1,4 +1,4 @@
-"""Reports what to know about a theory before training with it."""
+"""The report of `Theory.check`: properties of a theory to know before training with it."""
 
 import copy
 import math
@@ -10,21 +10,35 @@ import z3
 
 from smtlayer.forks import uses_z3
 from smtlayer.interrupts import interruptible
-from smtlayer.solvers.advice import Advice, advise
 from smtlayer.solvers.auto import Auto
 from smtlayer.solvers.base import Backend
 from smtlayer.solvers.results import Status
 from smtlayer.solvers.search.constraint_core import ConstraintCores, ConstraintRef
 from smtlayer.solvers.table.models import Models, list_models
+from smtlayer.solvers.table.table import Table
 from smtlayer.solvers.validation import check_count, check_limit
 from smtlayer.solvers.z3_calls import OutOfWorkError, ask_counted, restarting
 from smtlayer.theory import Theory
 from smtlayer.theory.declarations import declarations_in, fresh_prefix
 
+# Anneals, then mixes, and finishes with cores; it trained networks where no simple rule did.
+COOLING = (
+    "schedule((0.3, marginal(temperature=anneal(8, 1, until=0.3, shape='geometric'))), "
+    "(0.5, mix(core, marginal)), (1, core))"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """A backward rule to begin with, as text for `SMTLayer(theory, backward=...)`."""
+
+    rule: str
+    reason: str
+
 
 @dataclass(frozen=True, slots=True)
 class LabelCounts:
-    """How many inputs fit a label, over the labels that have any."""
+    """The number of inputs that fit a label, over all labels that fit any."""
 
     labels: int
     least: int
@@ -34,7 +48,7 @@ class LabelCounts:
 
 @dataclass(frozen=True, slots=True)
 class TheoryReport:
-    """What `Theory.check` found; None for a question that was not decided within its limit."""
+    """The findings of `Theory.check`; None for those that were not decided within the limits."""
 
     theory: Theory
     satisfiable: bool | None
@@ -42,15 +56,15 @@ class TheoryReport:
     functional: bool | None  # whether the inputs determine the outputs
     pinned: bool | None  # whether the outputs determine the inputs: each label fits one input
     total: bool | None  # whether every value of the inputs has a model
-    n_models: int  # that were listed, over inputs and outputs
-    n_models_exact: bool  # if not, there are more, or the rest could not be found
-    more_than: int | None  # if there are more models than this, however few were listed
-    max_work: float  # steps that each question could take
-    timeout_s: float  # that the search for a contradiction could take
+    n_models: int  # listed models over inputs and outputs
+    n_models_exact: bool  # whether the list is complete
+    more_than: int | None  # a number that the models are known to exceed
+    max_work: float  # the limit of steps per query
+    timeout_s: float  # the time limit of the search for a contradiction
     inputs_per_label: LabelCounts | None
-    backend: Backend  # that `Auto` would choose
+    backend: Backend  # the choice of `Auto`
     backend_reason: str
-    rule: str | None  # to begin with, for `SMTLayer(theory, backward=...)`; None without a model
+    rule: str | None  # the backward rule to begin with; None without a model
     rule_reason: str
 
     @property
@@ -64,13 +78,13 @@ class TheoryReport:
         rows = [
             ("satisfiable", self._satisfiable()),
             *(("", _describe(part)) for part in self.conflict),
-            ("outputs", self._say(self.functional, "determined by the inputs",
+            ("outputs", self._text(self.functional, "determined by the inputs",
                                   "not determined by the inputs: some inputs allow several")),
-            ("inputs", self._say(self.total, "every one has a model", "some have no model")),
+            ("inputs", self._text(self.total, "every one has a model", "some have no model")),
             *self._unconstrained(),
             ("models", self._models()),
             ("inputs per label", self._labels()),
-            ("convergence", self._say(self.converges,
+            ("convergence", self._text(self.converges,
                                       "each label fits exactly one input (Theorem 1 holds)",
                                       self._shortcut())),
             ("backend", f"{self.backend!r}, because {self.backend_reason}"),
@@ -81,13 +95,13 @@ class TheoryReport:
             rows = rows[: 1 + len(self.conflict)]
         return "\n".join([repr(self.theory), *(f"  {name:<17} {text}" for name, text in rows)])
 
-    def _say(self, answer: bool | None, yes: str, no: str) -> str:
+    def _text(self, answer: bool | None, yes: str, no: str) -> str:
         if answer is None:
             return f"unknown: not decided within {self.max_work:,.0f} steps of the solver"
         return yes if answer else no
 
     def _satisfiable(self) -> str:
-        text = self._say(self.satisfiable, "yes", "no: it has no model at all")
+        text = self._text(self.satisfiable, "yes", "no: it has no model at all")
         return text if self.satisfiable is not None else f"{text}, nor in {self.timeout_s:g} s"
 
     def _unconstrained(self) -> list[tuple[str, str]]:
@@ -126,7 +140,7 @@ def check_theory(
     max_models: int = 20_000,
     max_work: float = Auto.max_work,
 ) -> TheoryReport:
-    """Asks what `TheoryReport` holds; see `Theory.check` for the limits."""
+    """The report of a theory; see `Theory.check` for the limits."""
     check_limit("Theory.check", "timeout_s", timeout_s)
     check_count("Theory.check", "max_models", max_models)
     check_limit("Theory.check", "max_work", max_work)
@@ -135,7 +149,7 @@ def check_theory(
     total = _total(theory, models, max_work)
     satisfiable, conflict = (True, ()) if len(models) or total else _satisfiable(theory, timeout_s)
     pinned = _determines(theory, "outputs", models, max_work)
-    advice = Advice("", "") if satisfiable is False else advise(choice.backend, pinned)
+    advice = None if satisfiable is False else advise(choice.backend, pinned)
     return TheoryReport(
         theory=theory,
         satisfiable=satisfiable,
@@ -151,21 +165,48 @@ def check_theory(
         inputs_per_label=_label_counts(models) if models.complete and len(models) else None,
         backend=choice.backend,
         backend_reason=choice.reason,
-        rule=advice.rule or None,
-        rule_reason=advice.reason,
+        rule=advice.rule if advice else None,
+        rule_reason=advice.reason if advice else "",
+    )
+
+
+def advise(backend: Backend, pinned: bool | None) -> Advice:
+    """The backward rule to begin with.
+
+    Args:
+        backend: The backend of the theory.
+        pinned: Whether each label fits only one input; None if unknown.
+
+    Examples:
+        >>> advise(Table(), pinned=True).rule
+        'maxsmt'
+    """
+    if pinned:
+        return Advice(
+            "maxsmt", "each label fits one input only, so the cheapest repair is the truth"
+        )
+    if isinstance(backend, Table):
+        return Advice(
+            COOLING,
+            "labels fit several inputs, and Table weighs them all; the training loop must set "
+            "layer.progress from 0 to 1",
+        )
+    several = "labels fit several inputs" if pinned is False else "labels may fit several inputs"
+    return Advice(
+        "core", f"{several}, and {type(backend).__name__} has no list of models for marginal"
     )
 
 
 def conflict_of(theory: Theory, timeout_s: float = 10.0) -> tuple[ConstraintRef, ...]:
-    """A minimal set of constraints that contradict each other; empty if none was found in time."""
+    """A minimal set of contradictory constraints; empty if none was found in time."""
     return _satisfiable(theory, timeout_s)[1]
 
 
 def _satisfiable(theory: Theory, timeout_s: float) -> tuple[bool | None, tuple[ConstraintRef, ...]]:
-    clash = ConstraintCores(theory, by_bits=False).find(timeout_s=timeout_s)
-    if clash.status is not Status.UNSAT:
-        return (True if clash.status is Status.SAT else None), ()
-    return False, tuple(ConstraintRef.of(theory, place) for place in clash.formulas)
+    core = ConstraintCores(theory, by_bits=False).find(timeout_s=timeout_s)
+    if core.status is not Status.UNSAT:
+        return (True if core.status is Status.SAT else None), ()
+    return False, tuple(ConstraintRef.of(theory, place) for place in core.formulas)
 
 
 @uses_z3
@@ -175,7 +216,8 @@ def _determines(
 ) -> bool | None:
     """Whether the inputs determine the outputs, or the other way round.
 
-    By the list; where it is not complete, by two copies of the theory that agree on what is given.
+    Read from the list of models if it is complete; otherwise z3 compares two copies of the theory
+    that agree on what is given.
     """
     listed = models.inputs if given == "inputs" else models.outputs
     if len(torch.unique(listed, dim=0) if len(models) else listed) < len(models):
@@ -189,7 +231,7 @@ def _determines(
     symbols = declarations_in([*own.formulas, *own.inputs, *own.outputs])
     others = [d for name, d in symbols.items() if name not in names]
     if any(d.arity() for d in others):
-        return None  # a second copy of a function takes more than substitution of constants
+        return None  # functions cannot be copied by substituting constants
     prefix = fresh_prefix(own.formulas, "copy")
     constants = [(d(), z3.FreshConst(d.range(), prefix)) for d in others]
     solver = z3.Solver(ctx=own.inputs[0].ctx)
@@ -202,7 +244,7 @@ def _determines(
 @uses_z3
 @restarting
 def _total(theory: Theory, models: Models, max_work: float) -> bool | None:
-    """Whether each value of the inputs has a model: by the list, else by a quantified question."""
+    """Whether each value of the inputs has a model: by the list, or by a quantified query."""
     if models.complete:
         return len(torch.unique(models.inputs, dim=0)) == _input_values(theory)
     own = copy.deepcopy(theory)
@@ -210,7 +252,7 @@ def _total(theory: Theory, models: Models, max_work: float) -> bool | None:
     symbols = declarations_in([*own.formulas, *own.outputs])
     others = [d for name, d in symbols.items() if name not in kept]
     if any(d.arity() for d in others):
-        return None  # z3 does not quantify over functions
+        return None  # z3 cannot quantify over functions
     solver = z3.Solver(ctx=own.inputs[0].ctx)
     solver.add(*(s.domain for s in own.input_symbols if s.domain is not None))
     impossible = z3.Not(z3.And(*own.formulas))

@@ -1,4 +1,4 @@
-"""This file holds what a solver answers: a status, a solution, a core."""
+"""The answers of a solver: status, solution, core, posterior."""
 
 import enum
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from torch import Tensor
 
 
 class Status(enum.IntEnum):
-    """The three answers a solver can give about a row."""
+    """The three possible results for a row."""
 
     SAT = 1
     UNSAT = 0
@@ -15,7 +15,7 @@ class Status(enum.IntEnum):
 
     @property
     def hint(self) -> str:
-        """What the reader should do about it.
+        """Advice for the user.
 
         Examples:
             >>> Status.UNSAT.hint
@@ -33,14 +33,14 @@ _HINTS = {
 
 @dataclass(frozen=True, slots=True)
 class Solution:
-    """A model for each row of a batch, where there is one."""
+    """A model per row of a batch, if it has one."""
 
     status: Tensor  # (B,)   int8, see Status
-    inputs: Tensor  # (B, n) int8, signs the model gives the inputs; zeros without a model
-    outputs: Tensor  # (B, m) int8, signs the model gives the outputs; zeros without a model
-    cost: Tensor  # (B,)   float64, weight of the inputs overruled; inf without a model
-    # (B,) bool, whether no model costs less; False for the best one found within a time limit.
-    # Left out: as the status says.
+    inputs: Tensor  # (B, n) int8, signs of the inputs in the model; zeros without a model
+    outputs: Tensor  # (B, m) int8, signs of the outputs in the model; zeros without a model
+    cost: Tensor  # (B,)   float64, weight of the overruled inputs; inf without a model
+    # (B,) bool, whether no model costs less; False for the best model found within a time limit.
+    # By default, all rows that are not UNKNOWN.
     proved: Tensor = None  # type: ignore[assignment]
 
     def __post_init__(self) -> None:
@@ -50,10 +50,10 @@ class Solution:
 
 @dataclass(frozen=True, slots=True)
 class Core:
-    """The blamed inputs for each row of a batch.
+    """The blamed inputs of each row of a batch.
 
-    SAT blames nobody. UNSAT without a blamed input means that the wanted outputs contradict the
-    theory, whatever the inputs.
+    SAT rows have none. An UNSAT row without blamed inputs means that the wanted outputs contradict
+    the theory by themselves.
     """
 
     status: Tensor  # (B,)   int8, see Status
@@ -62,7 +62,7 @@ class Core:
 
 @dataclass(frozen=True, slots=True)
 class Posterior:
-    """What is known of the inputs of each row, given the wanted outputs."""
+    """The probability of each input given the wanted outputs."""
 
     status: Tensor  # (B,)   int8, see Status; UNSAT: no model has the wanted outputs
-    inputs: Tensor  # (B, n) float64, the probability that an input is true; zeros without a model
+    inputs: Tensor  # (B, n) float64, probability of being true; zeros without a model

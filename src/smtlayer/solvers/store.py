@@ -1,7 +1,7 @@
-"""This file keeps compiled theories on disk, so that the next process need not compile them.
+"""The disk cache of compiled theories.
 
-A store is a convenience and never fails: what cannot be read is made anew, what cannot be written
-is not kept. `smtlayer cache` tells.
+A cache never fails: an entry that cannot be read is computed again, and one that cannot be written
+is not kept. `smtlayer cache` shows its state.
 """
 
 import hashlib
@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 import smtlayer
 
-_FORMAT = 3  # to be raised when a bundle of the same name comes to hold something else
+_FORMAT = 4  # raise it when the content of a kind of bundle changes
 _MOST_BYTES = 512 << 20
 _PREFIX, _CHECKSUM = "array_", "sha256"
 _WORD = re.compile("[A-Za-z0-9_]+")
@@ -38,21 +38,21 @@ class Entry(NamedTuple):
     kind: str
     digest: str
     bytes: int
-    mtime: float  # when it was last used, seconds since 1970
-    current: bool  # whether this version of the library can use it
+    mtime: float  # time of last use, seconds since 1970
+    current: bool  # whether this version of the library can read it
 
 
 @final
 @dataclass(frozen=True)
 class Store:
-    """Bundles of arrays in a folder, each found by a kind and the digest of a theory.
+    """Bundles of arrays in a folder, each with a kind and the digest of a theory as its key.
 
-    Bundles are bound to the versions of this library and its solvers; those of others are left
-    alone. Processes may share a folder: a bundle appears whole or not at all.
+    Bundles belong to the versions of this library and its solvers; those of other versions are left
+    alone. Processes may share a folder: a bundle is written atomically.
 
     Args:
-        folder: Where they are; made when first needed. None keeps nothing.
-        most_bytes: Beyond this, the least recently used go.
+        folder: The folder, created when first needed. None disables the cache.
+        most_bytes: The size above which the least recently used bundles are deleted.
     """
 
     folder: Path | None
@@ -72,11 +72,11 @@ class Store:
             if arrays is None:
                 path.unlink()
             else:
-                os.utime(path)  # used just now
+                os.utime(path)  # marks it as used
         return arrays
 
     def save(self, kind: str, digest: str, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Keeps the arrays, if there is a place to keep them."""
+        """Writes the arrays, if possible."""
         path = self._path(kind, digest)
         if path is None:
             return
@@ -87,7 +87,7 @@ class Store:
             self._trim()
 
     def entries(self) -> list[Entry]:
-        """All bundles, by kind and then the most recently used first."""
+        """All bundles, by kind, the most recently used first."""
         found = []
         for path, stat in self._files():
             name = _NAME.fullmatch(path.name)
@@ -99,15 +99,15 @@ class Store:
         return sorted(found, key=lambda entry: (entry.kind, -entry.mtime))
 
     def clear(self) -> int:
-        """Deletes all bundles, of other versions too, and what broken-off writes left behind.
+        """Deletes all bundles, also of other versions, and the remains of interrupted writes.
 
         Returns:
-            How many files are gone.
+            The number of deleted files.
         """
         return sum(_delete(path) for path, _ in self._files())
 
     def problem(self) -> str | None:
-        """Why nothing can be kept, or None if it can."""
+        """Why the cache cannot be used, or None if it can."""
         if self.folder is None:
             return "switched off"
         try:
@@ -127,7 +127,7 @@ class Store:
         return self.folder and self.folder / f"{kind}.{digest}.{_tag()}.npz"
 
     def _files(self) -> Iterator[tuple[Path, os.stat_result]]:
-        """What this library wrote into the folder; anything else there is not ours to touch."""
+        """The files of this library in the folder; all others are left alone."""
         if self.folder is None:
             return
         with suppress(OSError):
@@ -147,10 +147,10 @@ class Store:
 
 
 def default_store() -> Store:
-    """The store that the environment names.
+    """The store set by the environment variable `SMTLAYER_CACHE`.
 
-    `SMTLAYER_CACHE` is its folder; empty or `off` for none. Without it, `smtlayer` in the user's
-    folder for such things.
+    It names the folder; empty or `off` disables the cache. The default is `smtlayer` in the user's
+    cache folder.
     """
     named = os.environ.get("SMTLAYER_CACHE")
     if named is not None and named.strip().lower() in ("", "off"):
@@ -166,18 +166,18 @@ def default_store() -> Store:
 
 
 def load(kind: str, digest: str) -> Arrays | None:
-    """The arrays in the default store, or None if there are none."""
+    """The arrays of a bundle in the default store, or None."""
     return default_store().load(kind, digest)
 
 
 def save(kind: str, digest: str, /, **arrays: NDArray[Any]) -> None:
-    """Keeps the arrays in the default store, if there is one."""
+    """Writes a bundle to the default store, if possible."""
     default_store().save(kind, digest, arrays)
 
 
 @cache
 def _tag() -> str:
-    """Stands for all versions that what we keep hangs on."""
+    """Version tag of everything that cached data depends on."""
     versions = (_FORMAT, smtlayer.__version__, z3.get_version_string(), pysat.__version__)
     return hashlib.sha256(repr(versions).encode()).hexdigest()[:12]
 
@@ -194,19 +194,19 @@ def _pack(arrays: Mapping[str, NDArray[Any]], name: str) -> bytes:
 
 
 def _unpack(content: bytes, name: str) -> Arrays | None:
-    """The arrays of a bundle, or None if it is not what `_pack` made."""
+    """The arrays of a bundle, or None if it is damaged."""
     try:
         with np.load(io.BytesIO(content), allow_pickle=False) as bundle:
             members = dict(bundle)
         checksum = members.pop(_CHECKSUM)
         arrays = {key.removeprefix(_PREFIX): array for key, array in members.items()}
         return arrays if np.array_equal(checksum, _checksum(arrays, name)) else None
-    except Exception:  # whatever numpy and zipfile make of a damaged file
+    except Exception:  # numpy and zipfile raise many kinds for a damaged file
         return None
 
 
 def _checksum(arrays: Mapping[str, NDArray[Any]], name: str) -> NDArray[np.uint8]:
-    """Over the arrays and the name of the file, so that a file by a wrong name is found out."""
+    """Checksum of the arrays and the file name, so that a renamed file is detected."""
     digest = hashlib.sha256(name.encode())
     for key in sorted(arrays):
         array = arrays[key]
@@ -216,7 +216,7 @@ def _checksum(arrays: Mapping[str, NDArray[Any]], name: str) -> NDArray[np.uint8
 
 
 def _write(path: Path, content: bytes) -> None:
-    """Writes a file that others see whole or not at all."""
+    """Writes a file atomically."""
     handle, name = tempfile.mkstemp(prefix=f"{path.stem}.", suffix=".tmp", dir=path.parent)
     try:
         with os.fdopen(handle, "wb") as file:
@@ -228,7 +228,7 @@ def _write(path: Path, content: bytes) -> None:
 
 
 def _delete(path: Path) -> bool:
-    """Whether the file was there and is gone."""
+    """Deletes a file; returns whether it existed and could be deleted."""
     try:
         path.unlink()
     except OSError:

@@ -11,7 +11,7 @@ from smtlayer.theory import Theory
 
 
 def check_limit(who: str, name: str, value: object) -> None:
-    """Raises unless a limit is a number above zero; infinity is one."""
+    """Raises unless a limit is a number above zero, possibly infinite."""
     wrong = f"{who} expects {name} above 0. Got {value!r}."
     try:
         fits = number(value) > 0
@@ -54,13 +54,13 @@ def check_question(
     weights: Tensor | None = None,
     outputs: Tensor | None = None,
 ) -> None:
-    """Raises unless shapes fit the theory and, on the host, values are such as a question has.
+    """Validates the tensors of a query.
 
-    Nobody waits for a GPU here, so values there are taken on trust.
+    Values are checked on the host only: on a GPU that would force a synchronization.
 
     Args:
-        who: Who is asked.
-        theory: What about.
+        who: The name of the solver.
+        theory: Its theory.
         inputs: Signs, (B, n).
         weights: Above zero wherever an input is observed, (B, n).
         outputs: Signs, (B, m).
@@ -77,7 +77,7 @@ def check_question(
         return
     if not isinstance(weights, Tensor) or weights.shape != inputs.shape:
         raise _wrong(who, "weights", f"a tensor of shape {tuple(inputs.shape)}", weights)
-    if _at_hand(weights) and _at_hand(inputs) and len(weights):
+    if _on_host(weights) and _on_host(inputs) and len(weights):
         low, high = torch.where(inputs != 0, weights, 1).aminmax()
         if not 0 < low.item() <= high.item() < torch.inf:  # nor NaN
             bad = ~((weights > 0) & weights.isfinite()) & (inputs != 0)
@@ -90,7 +90,7 @@ def check_question(
 def _check_signs(who: str, name: str, signs: Tensor, columns: int) -> None:
     if not isinstance(signs, Tensor) or signs.ndim != 2 or signs.shape[1] != columns:
         raise _wrong(who, name, f"a tensor of signs of shape (rows, {columns})", signs)
-    if _at_hand(signs) and not _are_signs(signs):
+    if _on_host(signs) and not _are_signs(signs):
         bad = signs.sign() != signs if signs.dtype != torch.bool else torch.ones_like(signs)
         if bad.any():
             raise ArgumentError(
@@ -100,7 +100,7 @@ def _check_signs(who: str, name: str, signs: Tensor, columns: int) -> None:
 
 
 def _are_signs(values: Tensor) -> bool:
-    """Whether whole numbers are signs; False of anything else, which takes a closer look."""
+    """Whether a tensor of an integer type holds signs; False for other types."""
     if values.dtype not in (torch.int8, torch.int16, torch.int32, torch.int64) or not len(values):
         return False
     low, high = values.aminmax()
@@ -112,7 +112,7 @@ def _first(bad: Tensor, values: Tensor) -> str:
     return f"Row {row}, column {column} is {values[row, column].item()}."
 
 
-def _at_hand(values: Tensor) -> bool:
+def _on_host(values: Tensor) -> bool:
     return values.device.type == "cpu"
 
 

@@ -1,6 +1,6 @@
 """Exact comparison of weighted sums, however far apart the weights are.
 
-A float64 sum of 1.0 and 1e-17 is 1.0, so two costs that differ only there look equal. Where several
+A float64 sum of 1.0 and 1e-17 is 1.0, so two costs that differ only there seem equal. If several
 costs are equal up to rounding, the weights are split into 32-bit digits; sums of digits are exact
 in float64, and after carrying they compare like the digits of a number.
 """
@@ -11,21 +11,21 @@ from torch import Tensor
 _BITS = 32
 _DIGIT = 2.0**_BITS
 _LEAST_EXPONENT = -1074  # of a float64 above zero
-_VANISHING = 2.0**-1000  # in a row that is scaled down, no less than what is lost of it
-_SMALL = 20  # bits before the point, up to which sums of weights are near enough
-_ROWS = 64  # compared at once: each takes a number a digit and candidate
+_VANISHING = 2.0**-1000  # at least the rounding error of a row that is scaled down
+_SMALL = 20  # bits before the point, up to which sums of weights are precise enough
+_ROWS = 64  # rows compared at once: each takes one number per digit and candidate
 
 
 def first_minimum(weights: Tensor, members: Tensor, allowed: Tensor) -> tuple[Tensor, Tensor]:
-    """The first allowed candidate of least total weight, row by row.
+    """The first allowed candidate of least total weight, per row.
 
     Args:
         weights: Non-negative weights, (b, c) float64.
-        members: Which weights count for each candidate, (c, K) of zeros and ones, float64.
-        allowed: Candidates that may be chosen, (b, K) or (1, K) bool.
+        members: The weights of each candidate, (c, K) of zeros and ones, float64.
+        allowed: The candidates to choose from, (b, K) or (1, K) bool.
 
     Returns:
-        The candidate's index, K where none is allowed, and its cost.
+        The candidate's index, K if none is allowed, and its cost.
 
     Examples:
         >>> weights = torch.tensor([[1.0, 1e-17, 1.0]], dtype=torch.float64)
@@ -38,8 +38,8 @@ def first_minimum(weights: Tensor, members: Tensor, allowed: Tensor) -> tuple[Te
     if not K or not rows:
         index = torch.full((rows,), K, device=weights.device)
         return index, torch.full((rows,), torch.inf, dtype=weights.dtype, device=weights.device)
-    # Sums of the very largest floats must not overflow. Scaled down, the least ones vanish, so all
-    # costs that differ by no more than those are compared exactly.
+    # Sums of the largest floats must not overflow. Scaling down loses the smallest weights,
+    # so costs that differ by no more than those are compared exactly.
     huge = weights.amax(-1, keepdim=True) > 2.0**980
     scale, lost = torch.where(huge, 2.0**-40, 1.0), torch.where(huge, _VANISHING, 0.0)
     sums = torch.where(allowed, (weights * scale) @ members, torch.inf)  # (b, K)
@@ -57,7 +57,7 @@ def first_minimum(weights: Tensor, members: Tensor, allowed: Tensor) -> tuple[Te
 
 
 def total_weight(weights: Tensor, members: Tensor, index: Tensor) -> Tensor:
-    """The cost of the candidate with each row's index, infinite only for the index K: (b,)."""
+    """The cost of each row's candidate, infinite only for the index K: (b,)."""
     K = members.shape[-1]  # noqa: N806
     if not K:
         return torch.full_like(weights[:, 0], torch.inf)
@@ -67,10 +67,10 @@ def total_weight(weights: Tensor, members: Tensor, index: Tensor) -> Tensor:
 
 
 def excess(weights: Tensor, members: Tensor, allowed: Tensor) -> Tensor:
-    """How much more each candidate costs than the cheapest allowed one: (b, K) float64.
+    """The cost of each candidate minus that of the cheapest allowed one: (b, K) float64.
 
-    Weights are taken apart so that sums of parts are exact; large costs that differ by little then
-    cancel exactly. Takes as many products as there are parts, a number that depends on the values.
+    Weights are split into parts whose sums are exact, so large costs that differ by little cancel
+    exactly. Takes one product per part; their number depends on the values.
 
     Args:
         weights: Non-negative weights, (b, c) float64.
@@ -100,19 +100,19 @@ def _first(candidates: Tensor, otherwise: Tensor) -> Tensor:
 def _digits(weights: Tensor) -> Tensor:
     """Weights as digits to the base 2**32, most significant first, scaled by row: (d, b, c)."""
     scale = weights.amax(-1, keepdim=True).frexp().exponent
-    rest = torch.ldexp(weights, -scale.clamp(max=0))  # up, never down, where the least would vanish
-    above = (scale.clamp(min=0) - _LEAST_EXPONENT + _BITS - 1) // _BITS  # digits, down to the least
+    rest = torch.ldexp(weights, -scale.clamp(max=0))  # only up: down, the smallest would vanish
+    above = (scale.clamp(min=0) - _LEAST_EXPONENT + _BITS - 1) // _BITS  # number of digits
     place, digits = above * _BITS + _LEAST_EXPONENT, []
     while rest.any():
         place = (place - _BITS).clamp(min=_LEAST_EXPONENT)
         unit = torch.exp2(place.double())
-        digits.append((rest / unit).floor())  # exact, being a power of two
+        digits.append((rest / unit).floor())  # exact, since the unit is a power of two
         rest = rest - digits[-1] * unit
     return torch.stack(digits)
 
 
 def _lexicographic(digits: Tensor, members: Tensor, candidates: Tensor) -> Tensor:
-    """The first of the candidates whose digit sums, carried, are least."""
+    """The first candidate whose digit sums, after carrying, are least."""
     sums = list(digits @ members)  # d times (b, K)
     for i in range(len(sums) - 1, 0, -1):
         carry = (sums[i] / _DIGIT).floor()

@@ -1,4 +1,4 @@
-"""Solvers that find models one by one and count their own work."""
+"""Solvers that enumerate models and count their work."""
 
 import copy
 from collections.abc import Sequence
@@ -14,13 +14,13 @@ from smtlayer.solvers.z3_calls import OutOfWorkError, ask_counted
 from smtlayer.theory import Theory
 from smtlayer.theory.declarations import fresh_prefix
 
-_SLICE = 500_000  # propagations without a look for Ctrl-C: a fraction of a second
-_QUESTION = 1000  # steps that a question to z3 counts besides z3's own
-_FORBIDDEN = 0.25  # and for each model forbidden before it
+_SLICE = 500_000  # propagations between two checks for Ctrl-C: a fraction of a second
+_QUERY = 1000  # steps that a query to z3 counts in addition to z3's own
+_FORBIDDEN = 0.25  # and per model that was forbidden before it
 
 
 class UndecidedError(Exception):
-    """The solver cannot decide a question, for the reason given."""
+    """The solver cannot decide a query, for the given reason."""
 
 
 class Lister(Protocol):
@@ -28,12 +28,12 @@ class Lister(Protocol):
 
     @property
     def literals(self) -> Sequence[int]:
-        """One literal per column, without equals and opposites of earlier ones where known."""
+        """One literal per column, without known equivalents and negations of earlier ones."""
         ...
 
     @property
     def max_work(self) -> int:
-        """Steps that all questions together may take."""
+        """The largest number of steps of all queries together."""
         ...
 
     def __enter__(self) -> Self: ...
@@ -41,30 +41,30 @@ class Lister(Protocol):
     def __exit__(self, *_: object) -> None: ...
 
     def check(self, literals: Sequence[int] = ()) -> bool:
-        """Whether a model is left in which these literals are true.
+        """Whether a model remains in which these literals are true.
 
         Raises:
-            OutOfWorkError: If the work allowed is used up.
+            OutOfWorkError: If the work limit is reached.
             UndecidedError: If the solver does not know.
         """
         ...
 
     def values(self) -> set[int]:
-        """The literals of columns that are true in the model behind the last answer."""
+        """The literals of columns that are true in the model of the last query."""
         ...
 
     def signs(self) -> list[int]:
-        """Signs of all columns in that model."""
+        """The signs of all columns in that model."""
         ...
 
     def forbid(self) -> None:
-        """Rules that model out, and all that agree with it on the columns."""
+        """Rules out that model and all that agree with it on the columns."""
         ...
 
 
 @final
 class ClauseLister:
-    """Finite theories: a SAT solver, tens of thousands of models per second. See `Lister`."""
+    """A SAT solver for finite theories, tens of thousands of models per second. See `Lister`."""
 
     def __init__(self, cnf: Cnf, max_work: int) -> None:
         self.max_work = max_work
@@ -107,17 +107,17 @@ class ClauseLister:
 
     def _read(self, literals: Sequence[int]) -> list[int]:
         model = self._solver.get_model() or []
-        # A variable that no clause mentions has no value: both are models.
+        # A variable in no clause has no value: both are models.
         model.extend(range(len(model) + 1, self._cnf.n_variables + 1))
         return [1 if model[abs(x) - 1] * x > 0 else -1 for x in literals]
 
 
 @final
 class TermLister:
-    """Any theory: z3, about a thousand models per second. See `Lister`.
+    """z3 for any theory, about a thousand models per second. See `Lister`.
 
-    A step is one of z3's resource units. A question counts a thousand besides, and more the longer
-    the list is: that is what it takes, and z3 does not count it.
+    A step is one of z3's resource units. Each query counts a thousand more, and still more the
+    longer the list is: z3 does not count that work.
     """
 
     def __init__(self, theory: Theory, max_work: int) -> None:
@@ -128,7 +128,7 @@ class TermLister:
         self.max_work = max_work
         self.literals = range(1, len(columns) + 1)
         self._forbidden = 0
-        self._counted = 0.0  # steps besides z3's own
+        self._counted = 0.0  # steps in addition to z3's own
         self._terms = [z3.FreshBool(prefix, ctx=context) for _ in columns]
         self._false = [z3.Not(term) for term in self._terms]
         self._solver = z3.SimpleSolver(ctx=context)
@@ -143,7 +143,7 @@ class TermLister:
     def check(self, literals: Sequence[int] = ()) -> bool:
         """See `Lister`."""
         terms = [self._terms[x - 1] if x > 0 else self._false[-x - 1] for x in literals]
-        self._counted += _QUESTION + _FORBIDDEN * self._forbidden
+        self._counted += _QUERY + _FORBIDDEN * self._forbidden
         answer = ask_counted(self._solver, self.max_work - self._counted, *terms)
         if answer == z3.unknown:
             raise UndecidedError(self._solver.reason_unknown().removeprefix("(").removesuffix(")"))

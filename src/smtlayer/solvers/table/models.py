@@ -1,7 +1,7 @@
-"""Lists the models of a theory over its inputs and outputs.
+"""The list of the models of a theory over its inputs and outputs.
 
-The effort is limited by counted work, never by the clock: the same theory and the same limits give
-the same list on every machine, busy or not.
+The work is limited by counting it, never by a clock: the same theory and the same limits give the
+same list on every machine, busy or not.
 """
 
 import math
@@ -24,8 +24,8 @@ from smtlayer.solvers.table.listing import ClauseLister, Lister, TermLister, Und
 from smtlayer.solvers.z3_calls import MOST_WORK, OutOfWorkError, restarting
 from smtlayer.theory import Theory
 
-MAX_WORK = 100_000_000  # of a list that was asked for; a minute or so
-_LOOK = 256  # models after which their number is estimated
+MAX_WORK = 100_000_000  # about a minute
+_SAMPLE = 256  # models after which their number is estimated
 _ESTIMATES, _MARGIN = 3, 1000
 
 
@@ -33,9 +33,9 @@ class Ending(Enum):
     """Why a list of models ends."""
 
     COMPLETE = "it holds every model"
-    MANY = "there are more models than were asked for"
-    ESTIMATED = "there are far more models than were asked for, by an estimate"
-    WORK = "the work allowed was used up"
+    MANY = "there are more models than the limit"
+    ESTIMATED = "there are far more models than the limit, by an estimate"
+    WORK = "the work limit was reached"
     UNKNOWN = "the solver cannot decide whether there is another model"
 
 
@@ -46,8 +46,9 @@ class Models:
     inputs: Tensor  # (K, n) int8
     outputs: Tensor  # (K, m) int8
     ending: Ending = Ending.COMPLETE
-    reason: str = ""  # why the list is not complete, said of the theory
-    beyond_sat: str = ""  # why `Sat` cannot take the theory; empty if it can
+    reason: str = ""  # for messages: why the list is not complete, as in "this theory ..."
+    fits_sat: bool = True  # whether `Sat` can take the theory
+    sat_error: str = ""  # for messages: why not
 
     @property
     def complete(self) -> bool:
@@ -56,7 +57,7 @@ class Models:
 
     @property
     def many(self) -> bool:
-        """Whether there are more than were asked for."""
+        """Whether there are more models than the limit."""
         return self.ending in (Ending.MANY, Ending.ESTIMATED)
 
     def __len__(self) -> int:
@@ -70,17 +71,16 @@ _memory = Lru[tuple[str, str], Models](16)
 def list_models(theory: Theory, max_models: int, max_work: float = MAX_WORK) -> Models:
     """All models, or as many as the limits allow.
 
-    After 256 models their total number is estimated; where it is far above `max_models`, the list
-    ends there. Lists are kept in memory and in the store, by theory and limits, so that choosing a
-    backend and compiling it lists models once.
+    After 256 models their total number is estimated; if it is far above `max_models`, the list ends
+    there. Lists are cached in memory and on disk, by theory and limits, so that choosing a backend
+    and compiling it list models once.
 
     Args:
         theory: Any theory.
-        max_models: Where to stop.
-        max_work: Steps of the solver after which to stop: propagations of the SAT solver, or
-            resource units of z3 (and a thousand for each question) where the theory does not come
-            down to bits. They are counted, so the outcome is the same on every machine. A million
-            takes about a second or less.
+        max_models: The largest number of models.
+        max_work: The largest number of solver steps: propagations of the SAT solver, or resource
+            units of z3 (plus a thousand per query) if the theory does not come down to bits. A
+            million takes a second or less.
     """
     work = math.ceil(min(max_work, MOST_WORK))
     key = (f"models_{max_models}_{work}", theory.digest)
@@ -95,52 +95,53 @@ def list_models(theory: Theory, max_models: int, max_work: float = MAX_WORK) -> 
 
 
 def _save(models: Models, kind: str, digest: str) -> None:
-    texts = (models.ending.name, models.reason, models.beyond_sat)
+    texts = (models.ending.name, models.reason, models.sat_error)
     text = np.frombuffer("\0".join(texts).encode(), dtype=np.uint8)
     signs = torch.cat([models.inputs, models.outputs], dim=-1).numpy()
-    store.save(kind, digest, signs=signs, text=text)
+    store.save(kind, digest, signs=signs, text=text, fits_sat=np.array(models.fits_sat))
 
 
 def _load(theory: Theory, kind: str, digest: str) -> Models | None:
     kept = store.load(kind, digest)
     if kept is None:
         return None
-    ending, *texts = kept["text"].tobytes().decode().split("\0")
-    return _models(theory, torch.from_numpy(kept["signs"]), Ending[ending], *texts)
+    ending, reason, sat_error = kept["text"].tobytes().decode().split("\0")
+    columns = _columns(theory, torch.from_numpy(kept["signs"]))
+    return Models(*columns, Ending[ending], reason, bool(kept["fits_sat"]), sat_error)
 
 
-def _models(theory: Theory, signs: Tensor, ending: Ending, reason: str, beyond_sat: str) -> Models:
+def _columns(theory: Theory, signs: Tensor) -> tuple[Tensor, Tensor]:
     inputs, outputs = signs[:, : theory.n_inputs], signs[:, theory.n_inputs :]
-    return Models(inputs.contiguous(), outputs.contiguous(), ending, reason, beyond_sat)
+    return inputs.contiguous(), outputs.contiguous()
 
 
 @uses_z3
 @restarting
 def _list(theory: Theory, max_models: int, max_work: int) -> Models:
     lister: Lister
+    fits_sat, sat_error = True, ""
     try:
-        cnf = to_cnf(theory)
+        lister = ClauseLister(to_cnf(theory), max_work)
     except (NotFiniteError, TooLargeError) as error:
-        lister, beyond_sat = TermLister(theory, max_work), str(error)
-    else:
-        lister, beyond_sat = ClauseLister(cnf, max_work), ""
+        lister = TermLister(theory, max_work)
+        fits_sat, sat_error = False, error.reason
     found: list[list[int]] = []
     with lister:
         ending, reason = _collect(lister, max_models, found)
     signs = torch.tensor(sorted(found), dtype=torch.int8, device="cpu")
     signs = signs.reshape(len(found), theory.n_inputs + theory.n_outputs)
-    return _models(theory, signs, ending, reason, beyond_sat)
+    return Models(*_columns(theory, signs), ending, reason, fits_sat, sat_error)
 
 
 def _collect(lister: Lister, max_models: int, found: list[list[int]]) -> tuple[Ending, str]:
-    """Fills the list; returns why it ends, and that in words."""
+    """Fills the list; returns why it ends, also as text."""
     try:
         while lister.check():
             if len(found) == max_models:
                 return Ending.MANY, f"has more than {max_models} models"
             found.append(lister.signs())
             lister.forbid()
-            if len(found) == _LOOK and has_far_more(lister, max_models):
+            if len(found) == _SAMPLE and has_far_more(lister, max_models):
                 return Ending.ESTIMATED, f"has far more than {max_models} models"
     except OutOfWorkError:
         return Ending.WORK, f"needs more than {lister.max_work:,} steps to list"
@@ -152,10 +153,10 @@ def _collect(lister: Lister, max_models: int, found: list[list[int]]) -> tuple[E
 def has_far_more(lister: Lister, max_models: int) -> bool:
     """Whether there are far more models than `max_models`, by Knuth's estimate of a tree's size.
 
-    One descent fixes column after column at random to a value that a model has, and doubles its
+    One descent fixes column after column at random to a value that some model has, and doubles its
     estimate where both values are possible. The expected estimate is at most the number of models,
-    so the chance that a single one exceeds a thousand times that number is below 1/1000, and that
-    three do is below 1e-9. Descents are pseudo-random and the same in every process.
+    so the probability that one estimate exceeds a thousand times that number is below 1/1000, and
+    that three do is below 1e-9. Descents are pseudo-random and the same in every process.
 
     Reference:
         Knuth, *Estimating the efficiency of backtrack programs*, 1975.
@@ -188,7 +189,7 @@ def _descend(lister: Lister, draw: random.Random, enough: int) -> bool:
 
 
 def _possible(lister: Lister, literals: Sequence[int]) -> bool:
-    """Whether the literals can hold together; what the solver cannot decide counts as no."""
+    """Whether the literals can hold together; an undecided query counts as no."""
     try:
         return lister.check(literals)
     except UndecidedError:

@@ -1,10 +1,10 @@
 """Probabilities of listed models, given the log-odds of their inputs.
 
-Let each input be true with the probability sigmoid(logit), independently of the others, and let
-the wanted outputs be seen. What is then known of the inputs is a distribution over the models with
-those outputs, each in proportion to the product of its inputs' probabilities. The logarithm of that
-product is, up to a constant, minus the sum of |logit| over the inputs that the model overrules.
-Only differences between these sums count; they are taken before large logits hide small ones.
+Each input is true with probability sigmoid(logit), independently of the others. Given the wanted
+outputs, the posterior is a distribution over the models with those outputs, each in proportion to
+the product of its inputs' probabilities. The logarithm of that product is, up to a constant, minus
+the sum of |logit| over the inputs that the model overrules. Only differences between these sums
+matter; they are computed before large logits absorb small ones.
 """
 
 import torch
@@ -13,20 +13,20 @@ from torch import Tensor
 from smtlayer.solvers.table.exact import excess
 
 _ADDED_PLAINLY = 2.0**20  # logits up to this are added as float64, with errors below 1e-9
-_LARGEST = 1e308  # what is overruled stays a number, or equals would not be told from the rest
+_LARGEST = 1e308  # keeps costs finite: infinite ones could not be compared
 _LEAST = 1e-300
 
 
 def relative_costs(logits: Tensor, disagrees: Tensor, allowed: Tensor) -> Tensor:
-    """What each model overrules, less the same constant for all models of a row: (b, K) float64.
+    """The cost of each model minus a constant per row: (b, K) float64.
 
-    On the host, differences between costs are right to 1e-9 however large the logits are. A GPU
-    does not look at values. There the constant is the cost of a best model, so that what all
-    allowed models overrule cancels; only where a model overrules another large logit instead, the
-    difference is rounded with its size.
+    On the host, differences between costs are exact to 1e-9 for logits of any size. On a GPU the
+    values are not inspected: the constant is the cost of a best model, so the logits that all
+    allowed models overrule cancel. If a model overrules another large logit instead, the difference
+    is rounded in proportion to it.
 
     Args:
-        logits: (b, n), 0 for an input of which nothing is known.
+        logits: (b, n), 0 for an unknown input.
         disagrees: (2n, K) float64; for each input, which models have it false; then, true.
         allowed: Models with the wanted outputs, (b, K) bool.
     """
@@ -40,7 +40,7 @@ def relative_costs(logits: Tensor, disagrees: Tensor, allowed: Tensor) -> Tensor
 
 
 def less_the_best(cost: Tensor, odds: Tensor, disagrees: Tensor, allowed: Tensor) -> Tensor:
-    """Costs less that of a best allowed model, added up from where a model differs from it."""
+    """Costs minus that of a best allowed model, summed over the inputs in which they differ."""
     best = torch.where(allowed, cost, torch.inf).argmin(-1)
     true = disagrees[odds.shape[-1] :].index_select(1, best).T  # (b, n) in the best model
     more = torch.cat([odds * true, odds * (true - 1)], dim=-1) @ disagrees
@@ -48,7 +48,7 @@ def less_the_best(cost: Tensor, odds: Tensor, disagrees: Tensor, allowed: Tensor
 
 
 def asked_halves(logits: Tensor) -> Tensor:
-    """|logit| of inputs that are rather true, then of inputs that are rather false: (b, 2n)."""
+    """|logit| of inputs with a positive logit, then of those with a negative one: (b, 2n)."""
     odds = logits.double()
     return torch.cat([odds.clamp(min=0), (-odds).clamp(min=0)], dim=-1)
 
@@ -56,19 +56,19 @@ def asked_halves(logits: Tensor) -> Tensor:
 def draw_model(cost: Tensor, allowed: Tensor) -> Tensor:
     """The index of an allowed model drawn in proportion to exp(-cost), or K: (b,).
 
-    The first to come in a race: model k after a time that is exponential with rate exp(-cost).
+    By exponential races: the first of arrival times with rates exp(-cost).
     """
     if not cost.shape[-1]:
         return torch.zeros(len(cost), dtype=torch.int64, device=cost.device)
     worth = torch.where(allowed, -cost, -torch.inf)
-    worth = worth - worth.amax(-1, keepdim=True)  # or chance would be lost beside large costs
+    worth = worth - worth.amax(-1, keepdim=True)  # else large costs would absorb the noise
     lead = worth - torch.empty_like(cost).exponential_().clamp(min=_LEAST).log()
     index = torch.where(allowed, lead, -torch.inf).argmax(-1)
     return torch.where(allowed.any(-1), index, cost.shape[-1])
 
 
 def mean_inputs(cost: Tensor, allowed: Tensor, true: Tensor) -> Tensor:
-    """The probability of each input being true, zeros where no model is allowed: (b, n).
+    """The probability that each input is true, zeros if no model is allowed: (b, n).
 
     Args:
         cost: (b, K) float64.

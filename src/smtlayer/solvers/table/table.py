@@ -1,16 +1,16 @@
-"""Answers from the list of all models, whole batches at a time, on the logits' device.
+"""The backend `Table`: queries to the list of all models, in batches, on the logits' device.
 
-Few columns: a table with an entry for each partial assignment to them says which model fits it
-first, so `solve` is one look-up and `core` one a deletion.
+Few columns: a table with one entry per partial assignment holds the first model that agrees with
+it, so `solve` is one look-up and `core` one look-up per deletion.
 
-More columns: every question is a few tensor operations over rows and models. What a row overrules
-in a model is a matrix product; so is the place of the least confident disagreement:
+More columns: every query is a few tensor operations over rows and models. The cost of a model is a
+matrix product, and so is the position of its least confident disagreement:
 
 A model disagrees with a row on some columns. Rank columns from the least confident (0) to the most.
-Deleting inputs from the most confident down, the first that must stay is the largest rank that is
-the *least* disagreement of some model: below it some model would agree. That input is in the core;
-models that disagree with it are done; repeat with the others. With 2**rank as weights, the least
-disagreement is the lowest bit of a product.
+Deletion starts with the most confident input. The first one that must stay has the largest rank
+that is the *least* disagreement of some model: without it, that model would agree. This input is in
+the core; models that disagree with it are removed; repeat with the rest. With 2**rank as weights,
+the least disagreement is the lowest bit of a product.
 """
 
 from collections.abc import Iterator
@@ -40,21 +40,21 @@ from smtlayer.solvers.validation import (
 )
 from smtlayer.theory import Theory
 
-_CELLS = 1 << 21  # rows times models that are in memory at once
-_LOOKUP_COLUMNS = 13  # up to here, inputs and outputs together, each case has an entry
+_CELLS = 1 << 21  # rows times models in memory at once
+_LOOKUP_COLUMNS = 13  # inputs and outputs, up to which every partial assignment has an entry
 _CAPTURABLE_INPUTS = 32
 _WORD = 52  # bits that a float64 product holds exactly
 
 
 @dataclass(frozen=True)
 class Table:
-    """Lists all models once, then answers by tensor operations, on a GPU too.
+    """Lists all models once, then answers queries by tensor operations, also on a GPU.
 
     Args:
-        max_models: Refuse theories with more models than this over inputs and outputs.
-        max_work: Steps that making the list may take: propagations of the SAT solver, or resource
-            units of z3 where the theory does not come down to bits. A million takes a second or
-            less.
+        max_models: The largest number of models over inputs and outputs.
+        max_work: The largest number of steps for making the list: propagations of the SAT solver,
+            or resource units of z3 if the theory does not come down to bits. A million takes a
+            second or less.
 
     Examples:
         >>> import z3
@@ -87,7 +87,7 @@ class Table:
 
     def _refusal(self, theory: Theory, models: Models) -> TooManyModelsError:
         columns = theory.n_inputs + theory.n_outputs
-        other = "Z3()" if models.beyond_sat else "Sat()"
+        other = "Sat()" if models.fits_sat else "Z3()"
         many = f"max_models={self.max_models} models over its {columns} inputs and outputs"
         match models.ending:
             case Ending.MANY:
@@ -108,29 +108,29 @@ class Table:
 @final
 @dataclass(frozen=True, slots=True)
 class _Tensors:
-    """The list of models on one device; a last row of zeros stands for 'no model'."""
+    """The list of models on one device; the last row, of zeros, means "no model"."""
 
     inputs: Tensor  # (K + 1, n) int8
     outputs: Tensor  # (K + 1, m) int8
     input_signs: Tensor  # (n, K) float32
     output_signs: Tensor  # (m, K) float32
-    disagrees: Tensor  # (2n, K) float64: false where asked true, then true where asked false
-    disagreements: Tensor  # (2n, K): the same in the narrowest float that holds n bits exactly
+    disagrees: Tensor  # (2n, K) float64: 1 where an input is false; then, where it is true
+    disagreements: Tensor  # (2n, K): the same in the narrowest float exact for n bits
     lookup: "_Lookup | None"
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class _Lookup:
-    """What is known of each partial assignment, as a number in base 3 (digit = sign + 1)."""
+    """An entry per partial assignment; its index is a number in base 3 with digits sign + 1."""
 
     first: Tensor  # (3 ** (n + m),) int64: the first model that agrees with it, or K
-    possible: Tensor  # the same as bool: whether there is one
-    place: Tensor  # (n + m,) float32: what a sign counts in the number
-    free: float  # the number in which every column is free
+    possible: Tensor  # (3 ** (n + m),) bool: whether there is one
+    place: Tensor  # (n + m,) float32: the place value of each column
+    free: float  # the index of the assignment in which every column is free
 
     def index(self, inputs: Tensor, outputs: Tensor | None = None) -> Tensor:
-        """The number of each row's assignment; without outputs they are free."""
+        """The index of each row's assignment; outputs are free if None."""
         n = inputs.shape[-1]
         index = inputs.float() @ self.place[:n] + self.free
         if outputs is not None:
@@ -140,7 +140,7 @@ class _Lookup:
 
 @final
 class TableSolver:
-    """See `Solver`; every answer is exact and the first of equals in lexicographic order."""
+    """See `Solver`; answers are exact, and ties go to the first model in lexicographic order."""
 
     name = "Table"
     limit_ms = None
@@ -149,7 +149,7 @@ class TableSolver:
 
     @property
     def capturable(self) -> bool:
-        """Without a look at the answers, a core takes as many steps as there are inputs."""
+        """Inside a CUDA graph a core takes as many steps as there are inputs."""
         return self.theory.n_inputs <= _CAPTURABLE_INPUTS
 
     def __init__(self, theory: Theory, models: Models) -> None:
@@ -190,8 +190,8 @@ class TableSolver:
         """The core that deletion from the heaviest input to the lightest ends with."""
         check_question(self.name, self.theory, inputs, weights, outputs)
         if not len(self._models):
-            nobody = torch.zeros_like(inputs, dtype=torch.bool)
-            return Core(torch.full_like(inputs[:, 0], Status.UNSAT), nobody)
+            none = torch.zeros_like(inputs, dtype=torch.bool)
+            return Core(torch.full_like(inputs[:, 0], Status.UNSAT), none)
         if len(inputs) <= self._step:
             return self._core(inputs, weights, outputs)
         parts = [
@@ -219,7 +219,7 @@ class TableSolver:
         table = self._on(logits.device)
         status = torch.empty(len(logits), dtype=torch.int8, device=logits.device)
         inputs = torch.empty(logits.shape, dtype=torch.float64, device=logits.device)
-        true = table.disagrees[logits.shape[-1] :]  # where asked to be false
+        true = table.disagrees[logits.shape[-1] :]
         for rows in self._chunks(len(logits)):
             allowed = _agrees(outputs[rows], table.output_signs)
             status[rows] = allowed.any(-1).to(torch.int8)
@@ -279,7 +279,7 @@ class TableSolver:
 
 
 def _agrees(signs: Tensor, models: Tensor) -> Tensor:
-    """Where models (columns of signs) agree with all that is not 0 in each row: (b, K)."""
+    """Whether models (columns of signs) agree with all signs of each row that are not 0: (b, K)."""
     wanted = signs.float()  # (b, c)
     return wanted @ models == wanted.abs().sum(-1, keepdim=True)
 
@@ -293,17 +293,17 @@ def _first_true(found: Tensor) -> Tensor:
 
 
 def _halves(signs: Tensor, values: Tensor) -> Tensor:
-    """Values of inputs asked to be true, then of inputs asked to be false: (b, 2n)."""
+    """The values of inputs with sign +1, then of inputs with sign -1, zeros elsewhere: (b, 2n)."""
     return torch.cat([torch.where(signs > 0, values, 0), torch.where(signs < 0, values, 0)], dim=-1)
 
 
 def _core_by_lookup(
     inputs: Tensor, deletions: Tensor, outputs: Tensor, lookup: _Lookup
 ) -> tuple[Tensor, Tensor]:
-    """Whether each row is satisfiable, and its core: deletion as the laws state it."""
+    """Whether each row is satisfiable, and its core, by one look-up per deletion."""
     index = lookup.index(inputs, outputs)
     satisfiable = lookup.possible.index_select(0, index)
-    # Freeing a column takes its sign out of the number.
+    # Freeing a column subtracts its sign from the index.
     steps = (inputs * lookup.place[: inputs.shape[-1]]).long().gather(-1, deletions)
     needed = []
     for step in steps.unbind(-1):
@@ -317,11 +317,11 @@ def _core_by_lookup(
 def _core_in_a_word(
     inputs: Tensor, order: Tensor, rank: Tensor, wanted: Tensor, table: "_Tensors"
 ) -> tuple[Tensor, Tensor]:
-    """Whether each row is satisfiable, and its core; all disagreements of a model are one word."""
+    """Whether each row is satisfiable, and its core; one word has all disagreements of a model."""
     value = torch.exp2(rank.to(table.disagreements.dtype))
     words = (_halves(inputs, value) @ table.disagreements).long()  # (b, K), bit = rank
     satisfiable = (wanted & (words == 0)).any(-1)
-    least = (words & -words) * (wanted & ~satisfiable[:, None])  # 0: a model that is done
+    least = (words & -words) * (wanted & ~satisfiable[:, None])  # 0: a removed model
     core = torch.zeros_like(least[:, :1])  # (b, 1), bit = rank
     for step in range(inputs.shape[-1]):
         needed = least.amax(-1, keepdim=True)  # (b, 1)
@@ -335,7 +335,7 @@ def _core_in_a_word(
 def _core_by_columns(
     inputs: Tensor, order: Tensor, rank: Tensor, wanted: Tensor, table: "_Tensors"
 ) -> tuple[Tensor, Tensor]:
-    """The same for any number of inputs."""
+    """Like `_core_in_a_word`, for any number of inputs."""
     n = inputs.shape[-1]
     least = torch.zeros_like(wanted, dtype=torch.int64)  # (b, K) rank + 1, 0 if none
     for start in reversed(range(0, n, _WORD)):
@@ -359,14 +359,14 @@ def _core_by_columns(
 
 
 def _is_done(needed: Tensor, step: int) -> bool:
-    """Whether no row needs another input; a GPU would have to wait for the answer, so ask less."""
+    """Whether no row needs another input; checked less often on a GPU, where it synchronizes."""
     if needed.is_cuda and (step % 4 != 3 or torch.cuda.is_current_stream_capturing()):
         return False
     return not needed.any()
 
 
 def _partial_lookup(models: Models, device: torch.device) -> _Lookup:
-    """Complete assignments first; then a free column has the first model of either value."""
+    """Fills in complete assignments; a free column then takes the first model of either value."""
     signs = torch.cat([models.inputs, models.outputs], dim=-1)
     count, columns = signs.shape
     place = 3 ** torch.arange(columns - 1, -1, -1, device="cpu")
