@@ -76,15 +76,15 @@ def write_run(
 ) -> Path:
     """A finished run of this network."""
     data = {"task": task, "train": {"epochs": 1, "rows": 64}} | ({} if layer else {"layer": False})
-    config = RunConfig.of(data, row=task["name"], method="best", seed=0, device="cpu")
+    config = RunConfig.of(data, experiment=task["name"], method="best", seed=0, device="cpu")
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "config.toml").write_text(config.to_toml())
     head = nn.Linear(theory.n_inputs, theory.n_outputs) if config.layer is None else nn.Identity()
     torch.save(Model(network, head).state_dict(), folder / "model.pt")  # a layer has no parameters
     RunRecord(
-        row=task["name"], method="best", seed=0, data="sample", data_title="digits for a test",
-        split="test", config=config.as_dict(), layer="", epochs=[], scores={"representation": 0.9},
-        epoch_seconds=0.0, **here("cpu"),
+        experiment=task["name"], method="best", seed=0, data="sample",
+        data_title="digits for a test", split="test", config=config.as_dict(), layer="",
+        epochs=[], scores={"representation": 0.9}, epoch_seconds=0.0, **here("cpu"),
     ).write(folder)  # fmt: skip
     return folder
 
