@@ -237,10 +237,10 @@ def test_another_time_limit_is_another_question():
     layer = SMTLayer(theory(), backend=Sat())
     logits = torch.tensor([2.0, 0.5])
     one = layer.explain(logits, runner_up=True, timeout_s=5)
-    apart = layer._explainer._runners_up._apart
-    assert apart[0] == 5000
+    compiled = layer._explainer._runners_up._with_twins
+    assert compiled[0] == 5000
     assert layer.explain(logits, runner_up=True, timeout_s=7.5) == one
-    assert layer._explainer._runners_up._apart[0] == 7500
+    assert layer._explainer._runners_up._with_twins[0] == 7500
 
 
 def test_symbols_that_are_input_and_output_may_be_wanted_otherwise():

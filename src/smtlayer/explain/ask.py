@@ -1,11 +1,11 @@
-"""This file finds out what an explanation tells: solvers are asked, nothing is guessed.
+"""The explainer, which asks solvers for every part of an explanation.
 
-| statement | who says so |
+| part | found by |
 |---|---|
-| the answer, what was overruled | the layer's inference rule |
-| the reading contradicts the theory, the blamed inputs | `Solver.core` without wanted outputs |
-| the reading rules out the wanted outputs, likewise | `Solver.core` with them |
-| broken constraints, wanted outputs at fault | `ConstraintCores.find` for the blamed inputs |
+| the answer, the overruled inputs | the layer's inference rule |
+| inputs that contradict the theory | `Solver.core` without wanted outputs |
+| inputs that rule out the wanted outputs | `Solver.core` with them |
+| the constraints and wanted outputs that these inputs contradict | `ConstraintCores.find` |
 | the runner-up | `RunnersUp.find` |
 
 A core is minimal given all constraints and wanted outputs, so no part of it contradicts fewer of
@@ -14,7 +14,7 @@ them either: blamed inputs, broken constraints and wanted outputs are minimal to
 
 import math
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import compress
@@ -24,14 +24,8 @@ import torch
 from torch import Tensor
 
 from smtlayer.errors import ArgumentError, ArgumentTypeError
-from smtlayer.explain.columns import (
-    blamed_of,
-    marked_columns,
-    value_of,
-    values_of,
-    wanted_of,
-)
 from smtlayer.explain.result import (
+    BlamedSymbol,
     Column,
     Contradiction,
     Explanation,
@@ -48,31 +42,15 @@ from smtlayer.nn.weights import Weights, confidence
 from smtlayer.solvers import Solver, Status
 from smtlayer.solvers.search.constraint_core import ConstraintCores, ConstraintRef
 from smtlayer.solvers.validation import check_limit
-from smtlayer.theory import Theory
+from smtlayer.theory import Symbol, Theory
 
-_RUNNER_UP: Mapping[Status, RunnerUpStatus] = {
-    Status.SAT: "found",
-    Status.UNSAT: "impossible",
-    Status.UNKNOWN: "unknown",
-}
-
-
-@dataclass(frozen=True, slots=True)
-class Options:
-    """How a batch is explained."""
-
-    inference: ForwardRule
-    weights: Weights
-    runner_up: bool
-    timeout_s: float
-
-    def __post_init__(self) -> None:
-        check_limit("SMTLayer.explain", "timeout_s", self.timeout_s)
+_Signs = Sequence[int]
+_Core = tuple[Status, list[bool]]  # of one row: the blamed inputs
 
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """One row of a batch in plain Python: as the network set it, and as the solver left it."""
+    """One row of a batch in plain Python, before and after the solver."""
 
     logits: list[float]
     signs: list[int]
@@ -85,54 +63,56 @@ class _Row:
     proved: bool
 
 
-@dataclass(frozen=True, slots=True)
-class _Core:
-    """What the solver says of a row: whether the reading allows it, and who is to blame."""
-
-    status: Status
-    inputs: list[bool]
-
-
 @final
 class Explainer:
-    """Explains what one solver answers, and keeps what it compiles for that."""
+    """Explains the answers of one solver.
 
-    def __init__(self, solver: Solver) -> None:
-        self._solver = solver
+    Args:
+        solver: The solver.
+        inference: The rule by which it answers.
+        weights: The weights of inputs.
+    """
+
+    def __init__(self, solver: Solver, inference: ForwardRule, weights: Weights) -> None:
+        self._solver, self._inference, self._weights = solver, inference, weights
         self._theory = solver.theory
         self._inputs, self._outputs = self._theory.input_symbols, self._theory.output_symbols
         self._runners_up = RunnersUp(solver)
         self._constraints: dict[int, ConstraintRef] = {}
-        self._lock = threading.Lock()  # what it compiles answers one question at a time
+        self._lock = threading.Lock()  # the compiled parts answer one query at a time
 
     @cached_property
-    def _conflicts(self) -> ConstraintCores:
+    def _constraint_cores(self) -> ConstraintCores:
         return ConstraintCores(self._theory)
 
     def explain(
-        self, options: Options, logits: Tensor, signs: Tensor, wanted: Tensor
+        self, logits: Tensor, signs: Tensor, wanted: Tensor, *, runner_up: bool, timeout_s: float
     ) -> Explanations:
-        """An explanation for each row.
+        """Explains each row.
 
         Args:
-            options: What to tell.
             logits: (B, n).
             signs: (B, n) int8, 0 where an input is not known.
             wanted: (B, m) int8, 0 where nothing is wanted.
+            runner_up: Whether to look for the best model with other outputs.
+            timeout_s: Time limit of each search for constraints, and of each runner-up.
         """
+        check_limit("SMTLayer.explain", "timeout_s", timeout_s)
         if not len(signs):
             return Explanations(())
-        weights = confidence(logits, signs, options.weights)
-        found = options.inference.answer(self._solver, signs, lambda: weights)
-        amiss = (found.status != Status.SAT) | ((found.inputs != signs) & (signs != 0)).any(-1)
-        own = self._cores(signs, weights, torch.zeros_like(wanted), amiss)
+        weights = confidence(logits, signs, self._weights)
+        found = self._inference.answer(self._solver, signs, lambda: weights)
+        misfits = (found.status != Status.SAT) | ((found.inputs != signs) & (signs != 0)).any(-1)
+        own = self._cores(signs, weights, torch.zeros_like(wanted), misfits)
         against = self._cores(signs, weights, wanted, wanted.any(-1))
         answer = (found.status, found.inputs, found.outputs, found.cost, found.proved)
         plain = (part.tolist() for part in (logits, signs, weights, wanted, *answer))
         rows = [_Row(*parts) for parts in zip(*plain, strict=True)]
         with self._lock:
-            asked = zip(rows, own, against, strict=True)
-            return Explanations(tuple(self._explanation(options, *parts) for parts in asked))
+            return Explanations(tuple(
+                self._explanation(*parts, runner_up, timeout_s)
+                for parts in zip(rows, own, against, strict=True)
+            ))  # fmt: skip
 
     def _cores(
         self, signs: Tensor, weights: Tensor, wanted: Tensor, rows: Tensor
@@ -140,85 +120,77 @@ class Explainer:
         """The core of each of these rows, None for the others."""
         found: list[_Core | None] = [None] * len(signs)
         if rows.any():
-            answer = self._solver.core(signs[rows], weights[rows], wanted[rows])
-            cores = zip(answer.status.tolist(), answer.inputs.tolist(), strict=True)
-            for place, (status, inputs) in zip(
-                rows.nonzero().flatten().tolist(), cores, strict=True
-            ):
-                found[place] = _Core(Status(status), inputs)
+            core = self._solver.core(signs[rows], weights[rows], wanted[rows])
+            answers = zip(map(Status, core.status.tolist()), core.inputs.tolist(), strict=True)
+            for i, answer in zip(rows.nonzero().flatten().tolist(), answers, strict=True):
+                found[i] = answer
         return found
 
     def _explanation(
-        self, options: Options, row: _Row, own: _Core | None, against: _Core | None
+        self, row: _Row, own: _Core | None, against: _Core | None, runner_up: bool, timeout_s: float
     ) -> Explanation:
-        _, conflict = self._blame(row, own, [0] * len(row.wanted), options.timeout_s)
-        allows, blame = self._blame(row, against, row.wanted, options.timeout_s)
+        _, conflict = self._contradiction(row, own, [0] * len(row.wanted), timeout_s)
+        allows, blame = self._contradiction(row, against, row.wanted, timeout_s)
         answered = row.status == Status.SAT
         overruled = self._overruled(row, row.inputs) if answered else ()
-        rival: RunnerUp | None = None
-        rivals: RunnerUpStatus = "not asked"
-        if options.runner_up and answered:
-            rival, rivals = self._runner_up(row, options.timeout_s)
+        search = runner_up and answered
+        rival, rivals = self._runner_up(row, timeout_s) if search else (None, "not asked")
         return Explanation(
             status=_status(row, overruled),
-            read=self._read(row),
-            answer=values_of(self._outputs, row.outputs) if answered else None,
+            read=tuple(self._read(row)),
+            answer=_values(self._outputs, row.outputs) if answered else None,
             overruled=overruled,
             cost=row.cost,
             proved=row.proved,
             conflict=conflict,
             runner_up=rival,
-            wanted=wanted_of(self._outputs, row.wanted) or None,
+            wanted=_wanted_values(self._outputs, row.wanted) or None,
             blame=blame,
             runner_up_status=rivals,
             allows=allows,
         )
 
-    def _read(self, row: _Row) -> tuple[SymbolRead, ...]:
-        found = []
+    def _read(self, row: _Row) -> Iterator[SymbolRead]:
         for symbol in self._inputs:
             signs, logits = row.signs[symbol.columns], row.logits[symbol.columns]
             values = [None if sign == 0 else sign > 0 for sign in signs]
             doubt = [math.log1p(math.exp(-abs(x))) for x, s in zip(logits, signs, strict=True) if s]
             columns = tuple(map(Column, symbol.column_names, values, logits))
             certainty = math.exp(-math.fsum(doubt))
-            value = value_of(symbol, row.signs)
-            found.append(SymbolRead(symbol.name, symbol.kind, value, certainty, columns))
-        return tuple(found)
+            yield SymbolRead(symbol.name, symbol.kind, symbol.value(signs), certainty, columns)
 
     def _overruled(self, row: _Row, inputs: list[int]) -> tuple[Overruled, ...]:
-        turned = [int(s != 0 and s != x) for s, x in zip(row.signs, inputs, strict=True)]
+        changed = [int(s != 0 and s != x) for s, x in zip(row.signs, inputs, strict=True)]
         return tuple(
             Overruled(
                 symbol.name,
-                value_of(symbol, row.signs),
-                value_of(symbol, inputs),
-                math.fsum(compress(row.weights[symbol.columns], turned[symbol.columns])),
-                marked_columns(symbol, turned),
+                symbol.value(row.signs[symbol.columns]),
+                symbol.value(inputs[symbol.columns]),
+                math.fsum(compress(row.weights[symbol.columns], changed[symbol.columns])),
+                tuple(compress(symbol.column_names, changed[symbol.columns])),
             )
             for symbol in self._inputs
-            if any(turned[symbol.columns])
+            if any(changed[symbol.columns])
         )
 
-    def _blame(
+    def _contradiction(
         self, row: _Row, core: _Core | None, wanted: list[int], timeout_s: float
     ) -> tuple[bool | None, Contradiction | None]:
-        """Whether the reading allows what is wanted, None if not known; and if not, why."""
-        if core is None or core.status is Status.UNKNOWN:
-            return None, None
-        if core.status is Status.SAT:
-            return True, None
-        known = [s if blamed else 0 for s, blamed in zip(row.signs, core.inputs, strict=True)]
-        clash = self._conflicts.find(known, wanted, timeout_s)
-        found = clash.status is Status.UNSAT
-        # Where nothing was found in time, everything is to blame: so the solver says.
-        places = clash.formulas if found else range(len(self._theory.formulas))
-        goal = [s if not found or i in clash.outputs else 0 for i, s in enumerate(wanted)]
+        """Whether the reading allows the wanted outputs, None if not known; and if not, why."""
+        status, blamed = core or (Status.UNKNOWN, [])
+        if status is not Status.UNSAT:
+            return (True if status is Status.SAT else None), None
+        known = [s if blame else 0 for s, blame in zip(row.signs, blamed, strict=True)]
+        found = self._constraint_cores.find(known, wanted, timeout_s)
+        # Without a core in time, all constraints and wanted outputs together are one.
+        complete = found.status is Status.UNSAT
+        places = found.formulas if complete else range(len(self._theory.formulas))
+        goal = [s if not complete or i in found.outputs else 0 for i, s in enumerate(wanted)]
         return False, Contradiction(
-            blamed_of(self._inputs, known, row.signs),
+            _blamed(self._inputs, known, row.signs),
             tuple(self._constraint(place) for place in places),
-            found and clash.minimal,
-            blamed_of(self._outputs, goal, wanted),
+            complete and found.minimal,
+            _blamed(self._outputs, goal, wanted),
         )
 
     def _constraint(self, place: int) -> ConstraintRef:
@@ -232,16 +204,16 @@ class Explainer:
         outputs = torch.tensor(row.outputs, dtype=torch.int8, device="cpu")
         found = self._runners_up.find(signs, weights, outputs, timeout_s)
         if found.status is not Status.SAT:
-            return None, _RUNNER_UP[found.status]
+            return None, "impossible" if found.status is Status.UNSAT else "unknown"
         overruled = self._overruled(row, found.inputs.tolist())
-        answer = values_of(self._outputs, found.outputs.tolist())
+        answer = _values(self._outputs, found.outputs.tolist())
         return RunnerUp(answer, overruled, found.cost, found.proved), "found"
 
 
 def wanted_signs(
     theory: Theory, wanted: Tensor | Mapping[str, Any] | None, logits: Tensor
 ) -> Tensor:
-    """What a user wants of the outputs as signs, (B, m) int8; 0 for no opinion."""
+    """The wanted outputs that a user gives as signs, (B, m) int8; 0 for no opinion."""
     if isinstance(wanted, Mapping):
         strange = [name for name in wanted if not isinstance(name, str)]
         if strange:
@@ -262,7 +234,7 @@ def wanted_signs(
         f"SMTLayer.explain expects wanted of shape {shape}, one column per theory output. "
         f"Got {tuple(wanted.shape)}."
     )
-    if wanted.shape[-1:] != shape[-1:]:
+    if wanted.shape[-1:] != shape[-1:]:  # a single column would be expanded
         raise refusal
     try:
         given = wanted.detach().to(logits.device).expand(shape).reshape(-1, theory.n_outputs)
@@ -279,8 +251,38 @@ def wanted_signs(
 
 
 def _status(row: _Row, overruled: Sequence[Overruled]) -> ExplanationStatus:
-    if row.status == Status.UNKNOWN:
-        return "unknown"
-    if row.status == Status.UNSAT:
-        return "contradicts"
+    if row.status != Status.SAT:
+        return "unknown" if row.status == Status.UNKNOWN else "contradicts"
     return "repaired" if overruled else "fits"
+
+
+def _values(symbols: Sequence[Symbol], row: _Signs) -> dict[str, Any]:
+    return {symbol.name: symbol.value(row[symbol.columns]) for symbol in symbols}
+
+
+def _wanted_values(symbols: Sequence[Symbol], row: _Signs) -> dict[str, Any]:
+    """Wanted values by symbol name; for a symbol with only some columns wanted, those columns."""
+    found: dict[str, Any] = {}
+    for symbol in symbols:
+        signs = row[symbol.columns]
+        value = symbol.value(signs)
+        if value is not None:
+            found[symbol.name] = value
+        else:
+            pairs = zip(symbol.column_names, signs, strict=True)
+            found |= {name: sign > 0 for name, sign in pairs if sign}
+    return found
+
+
+def _blamed(symbols: Sequence[Symbol], part: _Signs, whole: _Signs) -> tuple[BlamedSymbol, ...]:
+    """The symbols with blamed columns, those not 0 in `part`, and their values in `whole`."""
+    return tuple(
+        BlamedSymbol(
+            symbol.name,
+            symbol.kind,
+            symbol.value(whole[symbol.columns]),
+            tuple(compress(symbol.column_names, part[symbol.columns])),
+        )
+        for symbol in symbols
+        if any(part[symbol.columns])
+    )

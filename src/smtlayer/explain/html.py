@@ -1,4 +1,4 @@
-"""This file shows explanations in a notebook: inline style, light or dark, all text escaped."""
+"""Explanations as HTML for notebooks, with inline style and escaped text."""
 
 from collections.abc import Sequence
 from html import escape
@@ -6,7 +6,7 @@ from html import escape
 from smtlayer.explain.result import Explanation
 from smtlayer.explain.text import first_rows, left_out, statements, verdict
 
-# Colours that can be read on white and on black; the text keeps the notebook's own.
+# Colours that are legible on white and on black; text has the colour of the notebook.
 _COLOUR = {"fits": "#2e9e5b", "repaired": "#d08700", "contradicts": "#d64545", "unknown": "#8a8f98"}
 _BOX = "border-left:4px solid {};padding:2px 0 2px 12px;margin:6px 0;line-height:1.45"
 _TABLE = "border-collapse:collapse;border:none;margin:2px 0;font:inherit;color:inherit"
@@ -18,8 +18,8 @@ def explanation_html(row: Explanation, title: str = "") -> str:
     """One explanation as a box with a coloured edge."""
     lines = "".join(
         f'<tr style="background:none"><th style="{_HEADING}">{escape(heading)}</th>'
-        f'<td style="{_CELL}">{"<br>".join(map(escape, told))}</td></tr>'
-        for heading, told in statements(row)
+        f'<td style="{_CELL}">{"<br>".join(map(escape, parts))}</td></tr>'
+        for heading, parts in statements(row)
     )
     return (
         f'<div style="{_BOX.format(_COLOUR[row.status])}"><b>{escape(title + verdict(row))}</b>'
@@ -28,7 +28,7 @@ def explanation_html(row: Explanation, title: str = "") -> str:
 
 
 def explanations_html(rows: Sequence[Explanation]) -> str:
-    """The explanations of a batch one below the other, the first of many."""
+    """The explanations of a batch one below the other; of a large batch only the first."""
     if not rows:
         return "<div>No rows to explain.</div>"
     if len(rows) == 1:

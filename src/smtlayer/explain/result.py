@@ -1,12 +1,12 @@
-"""This file holds what `SMTLayer.explain` answers: plain values that print, and turn into JSON.
+"""The result of `SMTLayer.explain`: plain values that print and turn into JSON.
 
-Values are what symbols have: a bool, an int, a member of an enumeration by its name. Costs are the
-weights of the inputs that were overruled, as the layer weighs them.
+Values are those of symbols: a bool, an int, a member of an enumeration by its name. A cost is the
+total weight of the overruled inputs.
 """
 
 import dataclasses
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, overload
 
@@ -28,22 +28,22 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class SymbolRead:
-    """What the network read of one input symbol."""
+    """The value of one input symbol according to the network."""
 
     name: str
     kind: SymbolKind
-    value: Any  # None: its columns make no value, or are not known
+    value: Any  # None: its columns stand for no value, or are not known
     certainty: float  # probability that its known columns are as read; 1.0 if none is known
     columns: tuple[Column, ...]
 
     @property
     def known(self) -> bool:
-        """Whether the network says anything of the symbol."""
+        """Whether the network sets any column of the symbol."""
         return any(column.value is not None for column in self.columns)
 
     @property
     def shown(self) -> str:
-        """The value as text; where there is none, the bits (`10?1`) or the values that are true."""
+        """The value as text; if there is none, the bits (`10?1`) or the values that are true."""
         if self.value is not None:
             return f"{self.value}"
         if not self.known:
@@ -64,7 +64,7 @@ class Overruled:
     read: Any
     taken: Any
     cost: float
-    columns: tuple[str, ...]  # that the solver changed
+    columns: tuple[str, ...]  # those that the solver changed
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,44 +83,45 @@ class BlamedSymbol:
 
     name: str
     kind: SymbolKind
-    value: Any  # as read, or as wanted; None: its columns make no value
-    columns: tuple[str, ...]  # that take part
+    value: Any  # as read, or as wanted; None: its columns stand for no value
+    columns: tuple[str, ...]  # those that take part
 
 
 @dataclass(frozen=True, slots=True)
 class Contradiction:
-    """Inputs and constraints that contradict each other (or the wanted outputs).
+    """Inputs, wanted outputs and constraints that contradict each other.
 
-    No inputs: whatever they are. No constraints: the inputs contradict each other, or the wanted
-    outputs, by themselves. Inputs but no wanted outputs: they contradict the theory anyway.
+    Without inputs, the others contradict each other whatever is read. Without constraints, inputs
+    and wanted outputs contradict each other in any theory. Without wanted outputs, the inputs
+    contradict the theory whatever is wanted.
     """
 
     inputs: tuple[BlamedSymbol, ...]
     constraints: tuple[ConstraintRef, ...]
-    minimal: bool  # proved: without any one input column or constraint the others can hold
-    wanted: tuple[BlamedSymbol, ...] = ()  # the wanted outputs that take part, minimal as well
+    minimal: bool  # proved: without any one column or constraint the others can hold
+    wanted: tuple[BlamedSymbol, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Explanation:
-    """What the network said in one row, and what the solver made of it; see `SMTLayer.explain`."""
+    """The explanation of one row; see `SMTLayer.explain`."""
 
     status: ExplanationStatus
     read: tuple[SymbolRead, ...]
     answer: dict[str, Any] | None  # None without a model
     overruled: tuple[Overruled, ...]
-    cost: float  # weight of all that was overruled; inf without a model
+    cost: float  # weight of all overruled inputs; inf without a model
     proved: bool  # no model costs less
     conflict: Contradiction | None  # why the reading contradicts the theory; None if it does not
     runner_up: RunnerUp | None
     wanted: dict[str, Any] | None
     blame: Contradiction | None  # why the reading rules out the wanted outputs; None if it does not
     runner_up_status: RunnerUpStatus = "not asked"
-    allows: bool | None = None  # whether the reading allows what is wanted; None: not known
+    allows: bool | None = None  # whether the reading allows the wanted outputs; None: not known
 
     @property
     def fits(self) -> bool | None:
-        """Whether what was read fits the theory; None if the solver could not tell."""
+        """Whether the reading fits the theory; None if that is not known."""
         if self.status == "fits":
             return True
         if self.status == "contradicts" or self.conflict is not None:
@@ -128,15 +129,12 @@ class Explanation:
         return False if self.status == "repaired" and self.proved else None
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON: dicts, lists, text, numbers; None for numbers that JSON lacks."""
+        """Returns plain data for JSON, with None for numbers that JSON lacks."""
         plain = _plain(self)
         assert isinstance(plain, dict)
         return {"fits": self.fits} | plain
 
     def __repr__(self) -> str:
-        return str(self)
-
-    def __str__(self) -> str:
         from smtlayer.explain.text import explanation_text
 
         return explanation_text(self)
@@ -149,7 +147,7 @@ class Explanation:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Explanations(Sequence[Explanation]):
-    """The explanations of a batch, one a row."""
+    """The explanations of a batch, one per row."""
 
     rows: tuple[Explanation, ...]
 
@@ -164,17 +162,11 @@ class Explanations(Sequence[Explanation]):
     def __len__(self) -> int:
         return len(self.rows)
 
-    def __iter__(self) -> Iterator[Explanation]:
-        return iter(self.rows)
-
     def to_list(self) -> list[dict[str, Any]]:
-        """Plain data for JSON, one dict a row."""
+        """Returns plain data for JSON, one dict per row."""
         return [row.to_dict() for row in self.rows]
 
     def __repr__(self) -> str:
-        return str(self)
-
-    def __str__(self) -> str:
         from smtlayer.explain.text import explanations_text
 
         return explanations_text(self.rows)

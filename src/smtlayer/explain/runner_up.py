@@ -1,10 +1,10 @@
-"""This file finds the second-best answer: the cheapest model whose outputs are others.
+"""The second-best answer: the cheapest model with other outputs.
 
-Outputs that differ from the answer differ in some column. A solver that needs no time limit is
-asked about each: the best model with that column turned round. For others that would be as many
-hard questions as there are columns; they get a theory of their own instead. It has one more column
-w for each output column y, and says that some w is not y: wanting w to be the answer then means
-wanting other outputs. Compiled once, it does for all answers.
+Outputs that differ from the answer differ in some column. A solver without a time limit gets one
+query per column, for the best model with that column flipped. For other solvers these would be many
+hard queries; they get one query about a larger theory instead. It has a twin w of each output
+column y and the constraint that some w is not y: if all w are wanted as in the answer, the outputs
+differ from it. The larger theory is compiled once for all answers.
 """
 
 import copy
@@ -23,30 +23,30 @@ from smtlayer.solvers.z3_calls import milliseconds
 from smtlayer.theory import Theory
 from smtlayer.theory.declarations import fresh_prefix
 
-_TOGETHER = 64  # questions asked at once, between looks at the clock
+_BATCH = 64  # queries between two looks at the clock
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rival:
-    """The best model with other outputs, as far as it was found."""
+    """The best model with other outputs that was found."""
 
     status: Status  # UNSAT: no other outputs are possible
     inputs: Tensor  # (n,) int8
     outputs: Tensor  # (m,) int8
     cost: float
-    proved: bool  # that no other costs less
+    proved: bool  # no model with other outputs costs less
 
 
 @final
 class RunnersUp:
-    """Finds second-best answers for one solver, and keeps what it compiles for that."""
+    """Finds second-best answers of one solver."""
 
     def __init__(self, solver: Solver) -> None:
         self._solver = solver
-        self._apart: tuple[int, Solver] | None = None  # a time limit, and who answers within it
+        self._with_twins: tuple[int, Solver] | None = None  # a time limit and its solver
 
     def find(self, signs: Tensor, weights: Tensor, outputs: Tensor, timeout_s: float) -> Rival:
-        """The cheapest model of one row whose outputs are not these.
+        """Returns the cheapest model of one row with other outputs.
 
         Args:
             signs: (n,) int8.
@@ -64,33 +64,33 @@ class RunnersUp:
         self, signs: Tensor, weights: Tensor, outputs: Tensor, timeout_s: float
     ) -> Rival:
         deadline = time.monotonic() + timeout_s
-        turned = torch.diag(-outputs)[_telling(self._solver.theory, outputs)]  # (k, m)
-        best, sure = None, True
-        for start in range(0, len(turned), _TOGETHER):
+        flipped = torch.diag(-outputs)[_deciding(self._solver.theory, outputs)]  # (k, m)
+        best, proved = None, True
+        for start in range(0, len(flipped), _BATCH):
             if time.monotonic() > deadline:
-                sure = False
+                proved = False
                 break
-            wanted = turned[start : start + _TOGETHER]
+            wanted = flipped[start : start + _BATCH]
             rows = len(wanted)
             found = self._solver.maximize(signs.expand(rows, -1), weights.expand(rows, -1), wanted)
-            sure = sure and bool(found.proved.all())
+            proved = proved and bool(found.proved.all())
             rival = _rival(found, int(found.cost.argmin()), len(outputs))
             if best is None or rival.cost < best.cost:
                 best = rival
         if best is None or best.status is not Status.SAT:
-            status = Status.UNSAT if sure else Status.UNKNOWN
-            return Rival(status, signs, outputs, torch.inf, sure)
-        return replace(best, proved=sure)
+            status = Status.UNSAT if proved else Status.UNKNOWN
+            return Rival(status, signs, outputs, torch.inf, proved)
+        return replace(best, proved=proved)
 
     def _compiled(self, limit_ms: int) -> Solver:
-        if self._apart is None or self._apart[0] != limit_ms:
+        if self._with_twins is None or self._with_twins[0] != limit_ms:
             theory = _with_other_outputs(self._solver.theory)
             try:
                 solver = Sat(limit_ms).compile(theory)
             except (NotFiniteError, TooLargeError):
                 solver = Z3(limit_ms).compile(theory)
-            self._apart = limit_ms, solver
-        return self._apart[1]
+            self._with_twins = limit_ms, solver
+        return self._with_twins[1]
 
 
 def _rival(found: Solution, i: int, n_outputs: int) -> Rival:
@@ -103,18 +103,18 @@ def _rival(found: Solution, i: int, n_outputs: int) -> Rival:
     )
 
 
-def _telling(theory: Theory, outputs: Tensor) -> Tensor:
-    """The columns of which other outputs must change one: of a one-hot symbol the true one."""
-    telling = torch.ones_like(outputs, dtype=torch.bool)
+def _deciding(theory: Theory, outputs: Tensor) -> Tensor:
+    """Columns of which other outputs flip at least one: of a one-hot symbol the true one."""
+    deciding = torch.ones_like(outputs, dtype=torch.bool)
     for symbol in theory.output_symbols:
         if symbol.kind == "one-hot":
-            telling[symbol.columns] = outputs[symbol.columns] > 0
-    return telling
+            deciding[symbol.columns] = outputs[symbol.columns] > 0
+    return deciding
 
 
 @uses_z3
 def _with_other_outputs(theory: Theory) -> Theory:
-    """The theory with a twin of each output column, and that some twin differs."""
+    """The theory with a twin of each output column, and the constraint that some twin differs."""
     own = copy.deepcopy(theory)
     stem = fresh_prefix(own.formulas, "twin")
     twins = [z3.Bool(f"{stem}_{i}", own.inputs[0].ctx) for i in range(own.n_outputs)]

@@ -1,4 +1,4 @@
-"""This file puts explanations into words: a verdict, and statements under headings."""
+"""Explanations as text: a verdict, and statements under headings."""
 
 import re
 import textwrap
@@ -11,16 +11,16 @@ from smtlayer.explain.result import (
     Explanation,
     Overruled,
     SymbolRead,
-)
+)  # fmt: skip
 from smtlayer.theory.values import shortened
 
 _WIDTH = 80
 _HEADING = 12  # columns
-_SYMBOLS = 8  # shown one by one; of more, those that matter
+_SYMBOLS = 8  # shown one by one; of more, only some
 _LEAST = 3
 _CONSTRAINTS = 6
-_ROWS = 20  # of a batch
-_UNBROKEN = re.compile(r" = | %|\(cost ")  # no line ends there
+_ROWS = 20  # of a batch that are shown
+_UNBROKEN = re.compile(r" = | %|\(cost ")  # no line breaks there
 _NO_BREAK = "\xa0"
 
 _COUNTED = {
@@ -34,10 +34,10 @@ Statement = tuple[str, list[str]]  # a heading, and its lines
 
 
 def explanation_text(row: Explanation, title: str = "") -> str:
-    """A verdict, and under it a few lines that say why."""
+    """The verdict on a row and its statements, in lines of 80 characters."""
     lines = textwrap.wrap(title + verdict(row), _WIDTH)
-    for heading, told in statements(row):
-        for i, line in enumerate(told):
+    for heading, parts in statements(row):
+        for i, line in enumerate(parts):
             first = f"  {heading if i == 0 else '':<{_HEADING}}"
             rest = " " * (2 + _HEADING + 2 * line.startswith("- "))
             lines += textwrap.wrap(
@@ -48,7 +48,7 @@ def explanation_text(row: Explanation, title: str = "") -> str:
 
 
 def explanations_text(rows: Sequence[Explanation]) -> str:
-    """The explanations of a batch one after the other, only the first of many."""
+    """The explanations of a batch one after the other; of a large batch only the first."""
     if not rows:
         return "No rows to explain."
     if len(rows) == 1:
@@ -59,7 +59,7 @@ def explanations_text(rows: Sequence[Explanation]) -> str:
 
 
 def first_rows(rows: Sequence[Explanation]) -> Sequence[Explanation]:
-    """Those of a batch that are shown."""
+    """The rows of a batch that are shown."""
     return rows[:_ROWS]
 
 
@@ -69,12 +69,12 @@ def left_out(rows: Sequence[Explanation]) -> list[str]:
     if left <= 0:
         return []
     counts = {word: sum(row.status == s for row in rows) for s, word in _COUNTED.items()}
-    told = ", ".join(f"{count} {word}" for word, count in counts.items() if count)
-    return [f"... and {_count(left, 'more row')}. Of all {len(rows)}: {told}."]
+    summary = ", ".join(f"{count} {word}" for word, count in counts.items() if count)
+    return [f"... and {_count(left, 'more row')}. Of all {len(rows)}: {summary}."]
 
 
 def verdict(row: Explanation) -> str:
-    """What the row comes down to, in a sentence."""
+    """The explanation of a row in one sentence."""
     contradicts = "Contradicts the theory"
     if row.status == "fits":
         return "Fits the theory."
@@ -88,23 +88,23 @@ def verdict(row: Explanation) -> str:
 
 
 def statements(row: Explanation) -> list[Statement]:
-    """Headings and lines of all that there is to tell."""
-    told: list[Statement] = [("read", _read_lines(row))]
+    """The parts of an explanation, each with a heading."""
+    found: list[Statement] = [("read", _read_lines(row))]
     if row.conflict is not None:
-        told.append(("conflict", _blame_lines(row.conflict, row)))
+        found.append(("conflict", _blame_lines(row.conflict, row)))
     if row.overruled:
-        told.append(("overruled", [_listed([_change(part, row) for part in row.overruled])]))
+        found.append(("overruled", [_listed([_change(part, row) for part in row.overruled])]))
     if row.answer is not None:
-        told.append(("answer", [_values(row.answer)]))
+        found.append(("answer", [_values(row.answer)]))
     if row.runner_up_status != "not asked":
-        told.append(("runner-up", [_runner_up(row)]))
+        found.append(("runner-up", [_runner_up(row)]))
     if row.wanted is not None:
-        told.append(("wanted", _wanted_lines(row, row.wanted)))
-    return told
+        found.append(("wanted", _wanted_lines(row, row.wanted)))
+    return found
 
 
 def _read_lines(row: Explanation) -> list[str]:
-    """All symbols if they are few, else how many, and the least certain."""
+    """All symbols if they are few, else their number and the least certain ones."""
     known = [symbol for symbol in row.read if symbol.known]
     free = len(row.read) - len(known)
     tail = [f"{free} not known"] if free else []
@@ -125,13 +125,12 @@ def _read(symbol: SymbolRead) -> str:
 
 
 def _blame_lines(blame: Contradiction, row: Explanation) -> list[str]:
-    """Who breaks what."""
     facts = [_blamed(part, _columns(row, part)) for part in blame.inputs]
     goals = [_blamed(part, row.wanted or {}) for part in blame.wanted]
     doubt = [] if blame.minimal else ["(there was no time to show that all of these are needed)"]
     wanted = f"the wanted {_listed(goals, ' and ')}" if goals else ""
     who = " with ".join(part for part in (_listed(facts, " and "), wanted) if part)
-    single = len(facts) == 1 or not facts
+    single = len(facts) <= 1
     if not blame.constraints and goals and facts:
         verb = "excludes" if single else "exclude"
         return [f"{_listed(facts, ' and ')} {verb} {wanted}", *doubt]
@@ -154,7 +153,7 @@ def _columns(row: Explanation, part: BlamedSymbol) -> dict[str, Any]:
 
 
 def _blamed(part: BlamedSymbol, columns: Mapping[str, Any]) -> str:
-    """A symbol with its value and, where only some columns take part, what those say."""
+    """A symbol with its value and, if only some of its columns take part, their values."""
     value = f"{part.name} = {part.value}"
     if part.value is not None and len(part.columns) == len(columns):
         return value
@@ -191,8 +190,8 @@ def _runner_up(row: Explanation) -> str:
     other = {name: value for name, value in rival.answer.items() if value != before.get(name)}
     least = "" if rival.proved else ", the least found in time"
     changes = _listed([_change(part, row) for part in rival.overruled])
-    told = f"{_listed(_equations(other))} at a cost of {number(rival.cost)}{least}"
-    return f"{told}; {changes}" if changes else told
+    text = f"{_listed(_equations(other))} at a cost of {number(rival.cost)}{least}"
+    return f"{text}; {changes}" if changes else text
 
 
 def _wanted_lines(row: Explanation, wanted: Mapping[str, Any]) -> list[str]:
@@ -216,7 +215,7 @@ def _wanted_lines(row: Explanation, wanted: Mapping[str, Any]) -> list[str]:
 
 
 def _values(values: Mapping[str, Any]) -> str:
-    """All values if they are few, else how many, and the first."""
+    """All values if they are few, else their number and the first ones."""
     equations = _equations(values)
     if len(equations) <= _SYMBOLS + 1:
         return ", ".join(map(shortened, equations))
@@ -228,7 +227,7 @@ def _equations(values: Mapping[str, Any]) -> list[str]:
 
 
 def _listed(parts: Sequence[str], joint: str = ", ") -> str:
-    """The parts in a row, only the first of many; `joint` stands before the last."""
+    """The parts separated by commas, of many only the first; `joint` is before the last."""
     shown = [shortened(part) for part in parts]
     if len(parts) > _SYMBOLS + 1:
         shown, joint = [*shown[:_SYMBOLS], f"{len(parts) - _SYMBOLS} more"], " and "
@@ -236,14 +235,14 @@ def _listed(parts: Sequence[str], joint: str = ", ") -> str:
 
 
 def percent(probability: float) -> str:
-    """A probability for people."""
+    """A probability as text."""
     if probability > 0.9995:
         return "> 99.9 %"
     return "< 0.1 %" if probability < 0.001 else f"{100 * probability:.1f} %"
 
 
 def number(cost: float) -> str:
-    """A cost for people."""
+    """A cost as text."""
     return "0" if cost < 1e-99 else f"{cost:.2f}" if cost >= 0.01 else f"{cost:.1e}"
 
 

@@ -126,6 +126,7 @@ class SMTLayer(nn.Module):
         _check_choice("weights", weights, ("logit", "softmax"))
         _check_choice("scale", scale, ("gradient", "batch"))
         _check_choice("on_unknown", on_unknown, ("zero", "raise"))
+        self._weights, self._scale, self._raise_unknown = weights, scale, on_unknown == "raise"
         self._options = {"forward": forward, "inference": inference, "backward": backward,
                          "weights": weights, "scale": scale, "cuda_graphs": cuda_graphs,
                          "on_unknown": on_unknown}  # fmt: skip
@@ -238,17 +239,17 @@ class SMTLayer(nn.Module):
             >>> [broken.name for broken in row.conflict.constraints]
             ['not both']
         """
-        from smtlayer.explain.ask import Explainer, Options, wanted_signs
+        from smtlayer.explain.ask import Explainer, wanted_signs
 
         flat, mask = self._checked(logits, known)
         refuse_bad(flat, mask, self.theory)
         goal = wanted_signs(self.theory, wanted, logits)
-        weights: Weights = self._options["weights"]  # type: ignore[assignment]
-        options = Options(self._inference, weights, runner_up, timeout_s)
         if self._explainer is None:
-            self._explainer = Explainer(self.solver)
+            self._explainer = Explainer(self.solver, self._inference, self._weights)
         with torch.autocast(logits.device.type, enabled=False):
-            return self._explainer.explain(options, flat, to_signs(flat, mask), goal)
+            return self._explainer.explain(
+                flat, to_signs(flat, mask), goal, runner_up=runner_up, timeout_s=timeout_s
+            )
 
     def extra_repr(self) -> str:
         """Theory, backend and rules, for `print(layer)`."""
@@ -260,9 +261,9 @@ class SMTLayer(nn.Module):
             self.solver,
             self._forward if self.training else self._inference,
             self._backward,
-            self._options["weights"],  # type: ignore[arg-type]
-            self._options["scale"],  # type: ignore[arg-type]
-            self._options["on_unknown"] == "raise",
+            self._weights,
+            self._scale,
+            self._raise_unknown,
             self.stats,
             self._progress,
         )
