@@ -69,7 +69,7 @@ def takes_unknown_for_unsat(solver, asked, answer):
 
 
 @only("core")
-def blames_nobody(solver, asked, answer):
+def blames_no_input(solver, asked, answer):
     return Core(answer.status, torch.zeros_like(answer.inputs))
 
 
@@ -203,7 +203,7 @@ def costs_by_position(solver, asked, answer):
 
 
 class EveryOtherTime:
-    """Answers amiss every second time."""
+    """Answers wrongly every second time."""
 
     def __init__(self, wrong):
         self.wrong, self.calls = wrong, 0

@@ -49,7 +49,7 @@ def names(groups):
 
 
 def sudoku_by_pairs(box):
-    """The rules of a Sudoku, each pair of cells that see each other said once."""
+    """The rules of a Sudoku, one disequality per pair of cells that see each other."""
     size = box * box
     cell = {
         (r, c): z3.BitVec(f"cell_{r}_{c}", size.bit_length())
@@ -64,7 +64,7 @@ def sudoku_by_pairs(box):
 
 
 @pytest.mark.parametrize(("box", "count"), [(2, 12), (3, 27)])
-def test_a_sudoku_said_pair_by_pair_has_the_groups_of_one_said_at_once(box, count):
+def test_a_sudoku_by_pairs_has_the_groups_of_one_by_distinct(box, count):
     at_once, rest = all_different_groups(sudoku_theory(box).constraints)
     by_pairs, left = all_different_groups(sudoku_by_pairs(box))
     assert names(by_pairs) == names(at_once)
@@ -96,11 +96,11 @@ def _sides(formula):
 
 
 def test_groups_cover_every_pair_and_claim_no_other():
-    said = [(x, y), (x, z), (y, z), (y, w), (z, w), (w, x + 1)]
-    groups, rest = all_different_groups([one != other for one, other in said])
+    unequal = [(x, y), (x, z), (y, z), (y, w), (z, w), (w, x + 1)]
+    groups, rest = all_different_groups([one != other for one, other in unequal])
     claimed = {frozenset(p) for g in groups for p in itertools.combinations(map(str, g), 2)}
     claimed |= {frozenset(map(str, _sides(f))) for f in rest}
-    assert claimed == {frozenset(map(str, pair)) for pair in said}
+    assert claimed == {frozenset(map(str, pair)) for pair in unequal}
     assert sorted(map(len, groups)) == [3, 3]
 
 
@@ -129,7 +129,7 @@ def test_an_easy_sudoku_is_solved_by_propagation_alone():
     assert all(s in (0, t) for s, t in zip(bit_by_bit, found, strict=True))
 
 
-def test_a_sudoku_said_pair_by_pair_is_solved_by_propagation_too():
+def test_a_sudoku_by_pairs_is_solved_by_propagation_too():
     cells = {str(s): s for f in sudoku_by_pairs(3) for s in _sides(f)}
     bounds = [z3.And(z3.ULE(1, s), z3.ULE(s, 9)) for s in cells.values()]
     theory = Theory([*sudoku_by_pairs(3), *bounds], list(cells.values()), list(cells.values()))
@@ -149,7 +149,7 @@ def test_a_value_with_one_place_left_goes_there_if_all_values_are_needed():
 
 
 def made(groups):
-    """Values of some groups, numbered from 1, as if no clause said anything of them."""
+    """The direct encoding of some groups, numbered from 1."""
     named = DirectEncoding.of(groups, "value")
     return named, named.numbered(range(1, len(named.literals) + 1))
 

@@ -55,7 +55,7 @@ def test_a_short_list_of_models_becomes_a_table(name):
     )
 
 
-def test_a_long_list_is_told_with_its_length():
+def test_the_reason_for_a_list_has_its_length():
     p, q = z3.BitVecs("p q", 5)
     choice = Auto().choose(Theory(p != q, inputs=[p], outputs=[q]))
     assert choice.backend == Table(20_000, 5_000_000)

@@ -95,7 +95,7 @@ def test_a_chain_in_order_takes_few_rounds_whichever_way_it_runs(turn, monkeypat
     assert len(rounds) <= 4
 
 
-def test_what_is_said_twice_is_read_once():
+def test_a_repeated_term_is_read_once():
     rule, number = z3.And(x >= 0, x <= 5), y
     for _ in range(60):
         rule, number = z3.And(rule, z3.Not(z3.Not(rule))), number + number

@@ -1,4 +1,4 @@
-"""`Theory.check` tells what there is to know before training, and says so when it does not know."""
+"""`Theory.check` reports properties of a theory, and which of them it could not decide."""
 
 import random
 
@@ -26,13 +26,13 @@ def factoring(bits=64):
 
 
 def fermat():
-    """A theory without a model, as nobody but Wiles can tell."""
+    """A theory without a model, by Fermat's last theorem."""
     cubes = [n * n * n for n in z3.Ints("k m n")]
     return Theory([cubes[0] + cubes[1] == cubes[2], *(n > 0 for n in cubes), y == a], [a], [y])
 
 
 def undecided():
-    """A theory that z3 says at once it cannot decide."""
+    """A theory that z3 gives up on at once."""
     r = z3.Real("r")
     return Theory([r**r == 2, r > 1, y == a], inputs=[a], outputs=[y])
 
@@ -114,7 +114,7 @@ def test_total_counts_the_values_of_one_hot_inputs():
     assert fewer.check().total is False
 
 
-def test_a_conflict_is_told_by_index_and_text():
+def test_a_conflict_has_index_and_text():
     report = Theory(
         [c == z3.Or(a, b), z3.Implies(a, b), y, z3.And(a, z3.Not(b)), x > 3], [a, b], [c]
     ).check()
@@ -254,7 +254,7 @@ def test_a_theory_that_z3_cannot_decide_is_reported_so():
                      "but it is finite"),
     ],
 )  # fmt: skip
-def test_auto_says_what_it_chooses_and_why(max_models, backend, reason):
+def test_auto_gives_its_choice_and_the_reason(max_models, backend, reason):
     choice = Auto(max_models=max_models).choose(addition(4))
     assert (choice.backend, choice.reason) == (backend, reason)
 

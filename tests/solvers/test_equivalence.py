@@ -71,7 +71,7 @@ def test_what_is_and_is_not_equal_has_no_model():
     assert (set(map(abs, found)), count) == ({1}, 1)
 
 
-def test_clauses_that_always_hold_are_dropped_and_literals_said_once():
+def test_tautologies_and_repeated_literals_are_dropped():
     numbers, found, count = merge(join([[5, -5, 7], [7, 9, 7], [9, -2, 2]]), [9, 7, -5])
     assert list(split(numbers)) == [[2, 3]]
     assert (found, count) == ((3, 2, -1), 3)

@@ -1,4 +1,4 @@
-"""Integers as bit-vectors: the same models, or a refusal that says why."""
+"""Integers as bit-vectors: the same models, or an error with its reason."""
 
 import itertools
 import operator

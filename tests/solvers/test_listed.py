@@ -67,7 +67,7 @@ def test_sums_that_overflow_still_weigh_alike():
     assert solver.sample(logits, signs([1])).inputs.tolist() == [[1] * 3]
 
 
-def test_a_logit_of_zero_says_nothing():
+def test_a_logit_of_zero_has_no_effect():
     solver = Table().compile(all_equal(3))
     logits = torch.tensor([[0.0, 0.0, 0.0], [0.0, 2.0, 0.0]])
     found = solver.marginal(logits, signs([0], [0])).inputs
@@ -147,7 +147,7 @@ def test_a_race_is_won_as_often_as_the_weights_say():
 
 @dataclasses.dataclass(frozen=True)
 class Wrong:
-    """A table that weighs models amiss, in one of several ways."""
+    """A table that weighs models wrongly, in one of several ways."""
 
     solver: object
     how: str
@@ -171,10 +171,10 @@ class Wrong:
 @pytest.mark.parametrize(
     ("how", "message"),
     [
-        ("sharp", "the mean differs"),
-        ("nearly", "the mean differs"),
+        ("sharp", "not the mean over all models"),
+        ("nearly", "not the mean over all models"),
         ("always", "status differs"),
-        ("careless", "a draw"),
+        ("careless", "a sample that is no model"),
         ("flat", "too often or too rarely"),
     ],
 )

@@ -1,4 +1,4 @@
-"""A list of models ends by counted work, by a count or by an estimate, and says which."""
+"""A list of models ends by counted work, by a count or by an estimate, and has the reason."""
 
 import itertools
 import os
@@ -54,7 +54,7 @@ def endless():
 
 
 @pytest.mark.parametrize("build", [pigeons, factoring, cubes])
-def test_a_list_ends_when_the_work_is_used_up_and_says_so(build):
+def test_a_list_ends_at_the_work_limit_and_has_the_reason(build):
     models = list_models(build(), max_models=10**9, max_work=200_000)
     assert (models.ending, models.complete, models.many) == (Ending.WORK, False, False)
     assert models.reason == "needs more than 200,000 steps to list"

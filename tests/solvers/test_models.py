@@ -1,4 +1,4 @@
-"""Listing models: by clauses or by z3 the list is the same, and a list cut short says why."""
+"""Listing models: clauses and z3 give the same list, and an incomplete list has a reason."""
 
 import itertools
 from functools import cache
@@ -48,7 +48,7 @@ def calendar_rule(count):
     return holds
 
 
-# What a theory says, and the same in Python.
+# Each theory, and the same in Python.
 HAND_MADE = {
     "multiply": (lambda: Theory(u == v * w, [v, w], [u]), lambda v, w, u: u == v * w % 8),
     "divide": (
@@ -214,7 +214,7 @@ def test_a_theory_is_finite_or_refused(name):
 
 
 @pytest.mark.parametrize("name", ["addition", "strings"])  # by clauses, by z3
-def test_a_list_ends_at_the_limit_and_says_so(name):
+def test_a_list_that_ends_at_the_limit_has_the_reason(name):
     theory = THEORIES[name]()
     everything = list_models(theory, max_models=100)
     count = len(everything)

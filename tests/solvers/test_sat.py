@@ -74,7 +74,7 @@ def test_boards_are_completed(nine, count):
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_a_wrong_hint_is_blamed_with_those_that_speak_against_it_and_nobody_else(nine, seed):
+def test_a_wrong_hint_is_blamed_only_with_those_that_contradict_it(nine, seed):
     theory, solver = nine
     inputs = theory.encode(**hints_of(full_board(3, seed), 36, seed, wrong=True))[None]
     weights = torch.rand(inputs.shape, generator=torch.Generator().manual_seed(seed)) + 0.1
@@ -208,7 +208,7 @@ def test_a_theory_too_large_is_refused_with_the_numbers_and_the_option_to_raise(
         Sat(max_clauses=0)
 
 
-def test_answers_are_remembered_unless_told_otherwise():
+def test_answers_are_remembered_by_default():
     rows = torch.tensor([[1, 1], [1, -1], [1, 1]], dtype=torch.int8)
     kept, forgetful = Sat().compile(xor()), Sat(remember=0).compile(xor())
     for solver in (kept, forgetful, kept, forgetful):

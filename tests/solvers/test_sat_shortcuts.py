@@ -62,7 +62,7 @@ def test_facts_of_the_theory_need_no_question():
 
 
 def test_what_leaves_a_variable_open_is_no_model_yet():
-    # The output alone says nothing of 3 and 4, of which one or the other must hold, and not both.
+    # The output alone does not determine 3 and 4, of which exactly one must hold.
     row = opened([[1, 3], [3, 4], [-3, -4], [1, 4]], [1], [2], 4)
     assert row.solve([0]) == (Status.SAT, [1], [-1], True)
     assert row.solve([-1]).status is Status.UNSAT

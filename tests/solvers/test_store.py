@@ -134,7 +134,7 @@ DAMAGES = {
     "empty": lambda path: path.write_bytes(b""),
     "cut short": lambda path: path.write_bytes(path.read_bytes()[:-200]),
     "cut to its head": lambda path: path.write_bytes(path.read_bytes()[:100]),
-    "no zip": lambda path: path.write_text("not a zip at all, but long enough to be looked at"),
+    "no zip": lambda path: path.write_text("not a zip at all, but long enough to be read"),
     "wrong keys": zipped_with_wrong_keys,
     "array swapped": with_an_array_swapped,
     "array missing": without_an_array,
@@ -166,7 +166,7 @@ def test_a_flipped_byte_never_brings_a_wrong_array(kept):
         path.write_bytes(bad)
         found = one.load("models", DIGEST)
         refused += found is None
-        if found is not None:  # a byte that says nothing, such as a date
+        if found is not None:  # an unused byte, such as one of a date
             assert_same(found, ARRAYS)
     assert refused > len(good) / 7 / 2
 

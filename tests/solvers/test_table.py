@@ -26,7 +26,7 @@ WIDTHS = [4, 8, 18, 30, 52, 53, 70, 110]
 
 
 def code(inputs: int, outputs: int = 5, words: int = 12, seed: int = 0) -> Theory:
-    """Some random words over the inputs, each with a label of its own: few models, many columns."""
+    """Some random words over the inputs, each with its own label: few models, many columns."""
     draw = random.Random(seed)
     x, y = z3.BitVec("x", inputs), z3.BitVec("y", outputs)
     labels = draw.sample(range(2**outputs), words)
@@ -206,7 +206,7 @@ def test_the_least_weight_counts_beside_the_largest(large):
 
 
 @pytest.mark.parametrize("seed", seeds(14, 40))
-def test_sums_that_differ_by_less_than_rounding_are_told_apart(seed):
+def test_sums_that_differ_by_less_than_rounding_are_distinguished(seed):
     draw = random.Random(seed)
     scale = draw.choice([1.0, 2.0**-1000, 2.0**-1040, 2.0**900])
     parts = [draw.random() * scale * 2.0 ** draw.randint(-60, 0) for _ in range(4)]

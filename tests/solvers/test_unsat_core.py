@@ -76,7 +76,7 @@ def test_a_question_holds_what_is_wanted_and_needed_and_then_the_lightest_first(
     assert rules.asked == [[9, 1, 2, 3, 4], [9, 1, 2], [9, 3]]
 
 
-def test_wanted_literals_that_cannot_hold_blame_nobody():
+def test_wanted_literals_that_cannot_hold_have_an_empty_core():
     rules = Rules([{7}])
     assert minimal_core(rules, [7], [1, 2]) == (Status.UNSAT, [])
     assert minimal_core(rules, [7], []) == (Status.UNSAT, [])

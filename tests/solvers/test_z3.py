@@ -114,7 +114,7 @@ def test_the_time_limit_of_a_row_is_not_one_for_each_step_of_its_answer(clock, t
         assert len(time_for_z3) <= 6  # of ten steps and more
         if isinstance(answer, Core):
             assert answer.status.item() == Status.UNKNOWN
-        else:  # a model was found on the way, and it is not said to be the best
+        else:  # a model was found on the way, not proved best
             assert (answer.status.item(), answer.proved.item()) == (Status.SAT, False)
             assert 9 <= answer.cost.item() <= 10
 
@@ -131,7 +131,7 @@ def test_a_layer_counts_what_z3_gave_up_on():
 @pytest.mark.parametrize(
     ("backend", "who"), [(Z3(timeout_ms=700), "Z3"), (Enumerate(timeout_ms=700), "Enumerate")]
 )
-def test_a_layer_says_who_gave_up(backend, who):
+def test_the_error_of_a_layer_names_the_solver_that_gave_up(backend, who):
     layer = SMTLayer(undecided(), backend=backend, on_unknown="raise")
     message = rf"^{who} gave up on 1 of 3 rows \(first: row 0\) after 700 ms\."
     with pytest.raises(SolverUnknownError, match=message):
