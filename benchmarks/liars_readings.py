@@ -15,9 +15,9 @@ from itertools import combinations
 from pysat.solvers import Glucose4
 
 from smtlayer.solvers.table.models import list_models
-from smtlayer_studies.tasks.liars_data import ORDERS, configurations, culprits, draw_split
-from smtlayer_studies.tasks.liars_puzzle import liars_theory
-from smtlayer_studies.tasks.liars_sentences import KINDS
+from smtlayer_studies.tasks.liars.data import ORDERS, configurations, culprits, draw_split
+from smtlayer_studies.tasks.liars.sentences import KINDS
+from smtlayer_studies.tasks.liars.theory import liars_theory
 
 Guilty = dict[tuple[int, ...], set[int]]  # three readings -> possible culprits
 

@@ -34,7 +34,7 @@ from smtlayer.solvers.sat import SatRow
 from smtlayer.solvers.search.maxsat import cheapest_repair
 from smtlayer.solvers.search.oracle import exact_integers
 from smtlayer_benchmarks.boards import READERS, Reading, read_boards
-from smtlayer_studies.tasks.visual_sudoku import sudoku_theory
+from smtlayer_studies.tasks.sudoku.theory import sudoku_theory
 
 LIMIT_S = 20
 Repair = Callable[[dict[int, int]], int]  # weights by literal -> the least cost

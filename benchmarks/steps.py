@@ -13,7 +13,7 @@ import torch
 
 from smtlayer.solvers import Sat, Solver
 from smtlayer_benchmarks.boards import READERS, Reading, read_boards
-from smtlayer_studies.tasks.visual_sudoku import sudoku_theory
+from smtlayer_studies.tasks.sudoku.theory import sudoku_theory
 
 Times = tuple[float, float]  # by the clock, and of this process
 

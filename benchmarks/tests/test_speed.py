@@ -5,7 +5,7 @@ from smtlayer import Table
 from smtlayer_benchmarks.baseline import RowByRow
 from smtlayer_benchmarks.speed import layer_against_z3
 from smtlayer_benchmarks.timing import Ratio, alternate
-from smtlayer_studies.tasks.mnist_addition import addition_theory
+from smtlayer_studies.tasks.addition.theory import addition_theory
 
 
 def test_the_baseline_answers_right():

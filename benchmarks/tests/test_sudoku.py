@@ -11,8 +11,8 @@ from smtlayer_benchmarks.encodings import clauses_by_hand, values_against_bits
 from smtlayer_benchmarks.startup import startup
 from smtlayer_benchmarks.sudoku import _overruled, _with_a_wrong_hint, sudoku_ratios
 from smtlayer_benchmarks.workers import two_workers_over_one
-from smtlayer_studies.tasks.sudoku_boards import make_boards
-from smtlayer_studies.tasks.visual_sudoku import sudoku_theory
+from smtlayer_studies.tasks.sudoku.boards import make_boards
+from smtlayer_studies.tasks.sudoku.theory import sudoku_theory
 
 
 @pytest.fixture(scope="module")

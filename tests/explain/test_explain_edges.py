@@ -18,7 +18,7 @@ from smtlayer.explain.ask import Explainer
 from smtlayer.explain.runner_up import RunnersUp
 from smtlayer.solvers.search.constraint_core import ConstraintCore, ConstraintCores
 from smtlayer.testing.theories import integers
-from smtlayer_studies.tasks.mnist_addition import addition_theory
+from smtlayer_studies.tasks.addition.theory import addition_theory
 
 a, b, y = z3.Bools("a b y")
 RULES = {"either": y == z3.Or(a, b), "not both": z3.Not(z3.And(a, b))}

@@ -8,7 +8,7 @@ import torch
 from explained import Witness, check_blame, check_explanation
 from smtlayer import SMTLayer
 from smtlayer_benchmarks.boards import read_boards
-from smtlayer_studies.tasks.sudoku_rules import encode_hints, sudoku_theory
+from smtlayer_studies.tasks.sudoku.theory import encode_hints, sudoku_theory
 
 BOARD = [1, 2, 3, 4, 3, 4, 1, 2, 2, 1, 4, 3, 4, 3, 2, 1]
 

@@ -21,7 +21,7 @@ from smtlayer.explain import (
 )
 from smtlayer.explain.text import number, percent
 from smtlayer.solvers.search.constraint_core import ConstraintRef
-from smtlayer_studies.tasks.mnist_addition import addition_theory
+from smtlayer_studies.tasks.addition.theory import addition_theory
 
 LOGITS = torch.tensor(
     [[3.0, 0.5, -2.0, -1.0, -4.0, -1.0, 2.0, 1.0], [-3.0, 1.0, -2.0, 1.0, -4.0, -1.0, 2.0, 1.0]]

@@ -17,7 +17,7 @@ from smtlayer.solvers.clauses.budget import Budget
 from smtlayer.solvers.clauses.cnf import join
 from smtlayer.solvers.clauses.translation import to_cnf
 from smtlayer.theory import Theory
-from smtlayer_studies.tasks.visual_sudoku import sudoku_theory
+from smtlayer_studies.tasks.sudoku.theory import sudoku_theory
 
 a, b = z3.Bools("a b")
 x, y, z, w = z3.BitVecs("x y z w", 3)

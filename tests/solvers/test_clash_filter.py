@@ -12,7 +12,7 @@ from smtlayer.solvers.clauses.translation import to_cnf
 from smtlayer.solvers.host import clash_filter as module
 from smtlayer.solvers.host.clash_filter import Clashing, clashes, refusing
 from smtlayer.testing import random_theory
-from smtlayer_studies.tasks.visual_sudoku import sudoku_theory
+from smtlayer_studies.tasks.sudoku.theory import sudoku_theory
 
 
 def different():

@@ -11,8 +11,8 @@ from smtlayer import Enumerate, Sat, Solution, Status, Table, Theory
 from smtlayer.solvers.clauses.translation import to_cnf
 from smtlayer.solvers.host.listed_repairs import Completing
 from smtlayer.testing import random_theory
-from smtlayer_studies.tasks.sudoku_boards import make_boards
-from smtlayer_studies.tasks.visual_sudoku import sudoku_theory
+from smtlayer_studies.tasks.sudoku.boards import make_boards
+from smtlayer_studies.tasks.sudoku.theory import sudoku_theory
 
 
 def counting(theory, size=1000):

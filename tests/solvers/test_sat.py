@@ -14,7 +14,7 @@ from pysat.solvers import Minisat22
 from smtlayer import Z3, NotFiniteError, Sat, Status, Theory, TooLargeError
 from smtlayer.solvers.clauses.translation import to_cnf
 from smtlayer.testing.theories import addition, strings, xor
-from smtlayer_studies.tasks.visual_sudoku import sudoku_theory
+from smtlayer_studies.tasks.sudoku.theory import sudoku_theory
 
 
 def full_board(box, seed):

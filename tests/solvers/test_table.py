@@ -19,7 +19,7 @@ from smtlayer.solvers.table.exact import first_minimum
 from smtlayer.solvers.table.models import list_models
 from smtlayer.testing import THEORIES
 from smtlayer.testing.theories import addition
-from smtlayer_studies.tasks.sudoku_rules import sudoku_theory
+from smtlayer_studies.tasks.sudoku.theory import sudoku_theory
 
 # columns: look-up, one word of float32, one of float64, several words
 WIDTHS = [4, 8, 18, 30, 52, 53, 70, 110]

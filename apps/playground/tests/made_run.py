@@ -9,14 +9,14 @@ from torch import Tensor, nn
 from smtlayer.theory import Theory
 from smtlayer_studies.runs import RunConfig, RunRecord
 from smtlayer_studies.runs.records import here
-from smtlayer_studies.tasks import Model
-from smtlayer_studies.tasks.liars_network import SentenceReader
-from smtlayer_studies.tasks.liars_puzzle import liars_theory
+from smtlayer_studies.tasks.addition.theory import addition_theory
+from smtlayer_studies.tasks.base import Model
+from smtlayer_studies.tasks.liars.network import SentenceReader
+from smtlayer_studies.tasks.liars.theory import liars_theory
 from smtlayer_studies.tasks.mnist import load_digits
-from smtlayer_studies.tasks.mnist_addition import addition_theory
 from smtlayer_studies.tasks.networks import DigitNetwork
-from smtlayer_studies.tasks.sudoku_network import HintReader
-from smtlayer_studies.tasks.sudoku_rules import sudoku_theory
+from smtlayer_studies.tasks.sudoku.network import HintReader
+from smtlayer_studies.tasks.sudoku.theory import sudoku_theory
 
 _PLACES = torch.tensor([8, 4, 2, 1])
 _CORNERS = ((0, 0), (0, 2), (2, 0), (2, 2))

@@ -17,8 +17,8 @@ from helpers import running
 from smtlayer.errors import ConfigError, MissingDataError
 from smtlayer_playground import command
 from smtlayer_playground.trained import load, load_all
-from smtlayer_studies.tasks.liars_puzzle import liars_theory
-from smtlayer_studies.tasks.mnist_addition import addition_theory
+from smtlayer_studies.tasks.addition.theory import addition_theory
+from smtlayer_studies.tasks.liars.theory import liars_theory
 from smtlayer_studies.tasks.networks import DigitNetwork
 
 

@@ -9,9 +9,9 @@ from smtlayer.theory.declarations import declarations_in
 from smtlayer_playground.liars import LiarsPage, rules
 from smtlayer_playground.trained import load
 from smtlayer_playground.words import by_keywords
-from smtlayer_studies.tasks.liars_data import culprits
-from smtlayer_studies.tasks.liars_puzzle import AGENTS, liars_theory
-from smtlayer_studies.tasks.liars_sentences import KINDS, N_WORDINGS, wording
+from smtlayer_studies.tasks.liars.data import culprits
+from smtlayer_studies.tasks.liars.sentences import AGENTS, KINDS, N_WORDINGS, wording
+from smtlayer_studies.tasks.liars.theory import liars_theory
 
 
 @pytest.fixture(scope="module")

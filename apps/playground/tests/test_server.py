@@ -19,9 +19,9 @@ from smtlayer_playground.server import STATIC
 from smtlayer_playground.sudoku import SudokuPage
 from smtlayer_playground.sudoku_core import GROUPS
 from smtlayer_playground.trained import Trained
+from smtlayer_studies.tasks.addition.theory import addition_theory
 from smtlayer_studies.tasks.mnist import load_digits
-from smtlayer_studies.tasks.mnist_addition import addition_theory
-from smtlayer_studies.tasks.sudoku_rules import sudoku_theory
+from smtlayer_studies.tasks.sudoku.theory import sudoku_theory
 
 PLACES = torch.tensor([8, 4, 2, 1])
 

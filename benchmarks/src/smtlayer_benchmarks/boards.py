@@ -9,9 +9,9 @@ import torch
 from torch import Tensor
 
 from smtlayer.theory import Theory, to_signs
-from smtlayer_studies.tasks.sudoku_boards import make_boards
-from smtlayer_studies.tasks.sudoku_rules import encode_boards as encode_boards
-from smtlayer_studies.tasks.sudoku_rules import known_cells
+from smtlayer_studies.tasks.sudoku.boards import make_boards
+from smtlayer_studies.tasks.sudoku.theory import encode_boards as encode_boards
+from smtlayer_studies.tasks.sudoku.theory import known_cells
 
 Reader = Literal["97", "99", "99.7"]
 READERS: tuple[Reader, ...] = ("97", "99", "99.7")  # accuracy in per cent

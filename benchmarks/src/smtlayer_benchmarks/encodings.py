@@ -13,8 +13,8 @@ from smtlayer.solvers.results import Status
 from smtlayer.solvers.sat import SatRow
 from smtlayer_benchmarks.boards import encode_boards
 from smtlayer_benchmarks.timing import Ratio
-from smtlayer_studies.tasks.sudoku_boards import make_boards
-from smtlayer_studies.tasks.visual_sudoku import sudoku_theory
+from smtlayer_studies.tasks.sudoku.boards import make_boards
+from smtlayer_studies.tasks.sudoku.theory import sudoku_theory
 
 _BITS, _SIZE = 4, 9
 

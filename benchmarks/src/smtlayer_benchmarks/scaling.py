@@ -14,9 +14,9 @@ from smtlayer.lab.laboratory import one_thread
 from smtlayer.solvers import Z3, Backend, Sat, Solver, Status, Table
 from smtlayer.theory import Theory
 from smtlayer_benchmarks.boards import encode_boards
-from smtlayer_studies.tasks.mnist_addition import long_addition_theory
-from smtlayer_studies.tasks.sudoku_boards import make_boards
-from smtlayer_studies.tasks.visual_sudoku import sudoku_theory
+from smtlayer_studies.tasks.addition.theory import long_addition_theory
+from smtlayer_studies.tasks.sudoku.boards import make_boards
+from smtlayer_studies.tasks.sudoku.theory import sudoku_theory
 
 Question = Literal["solve", "core", "maximize"]
 QUESTIONS: tuple[Question, ...] = ("solve", "core", "maximize")

@@ -12,8 +12,8 @@ from smtlayer.solvers import Table
 from smtlayer.theory import to_signs
 from smtlayer_benchmarks.baseline import RowByRow
 from smtlayer_benchmarks.timing import Ratio, alternate
+from smtlayer_studies.tasks.addition.theory import addition_theory
 from smtlayer_studies.tasks.base import Model
-from smtlayer_studies.tasks.mnist_addition import addition_theory
 from smtlayer_studies.tasks.networks import DenseHead, DigitNetwork
 
 

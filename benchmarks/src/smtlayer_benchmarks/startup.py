@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 from smtlayer.nn import SMTLayer
 from smtlayer.theory import Theory
-from smtlayer_studies.tasks.liars_puzzle import liars_theory
-from smtlayer_studies.tasks.mnist_addition import addition_theory
-from smtlayer_studies.tasks.visual_algebra import algebra_theory
-from smtlayer_studies.tasks.visual_sudoku import sudoku_theory
+from smtlayer_studies.tasks.addition.theory import addition_theory
+from smtlayer_studies.tasks.algebra.theory import algebra_theory
+from smtlayer_studies.tasks.liars.theory import liars_theory
+from smtlayer_studies.tasks.sudoku.theory import sudoku_theory
 
 THEORIES: Mapping[str, Callable[[], Theory]] = {
     "MNIST addition": addition_theory,

@@ -12,8 +12,8 @@ from smtlayer.solvers import Sat, Solver, Status
 from smtlayer_benchmarks.baseline import RowByRow
 from smtlayer_benchmarks.boards import Reading, encode_boards, read_boards
 from smtlayer_benchmarks.timing import Ratio
-from smtlayer_studies.tasks.sudoku_boards import make_boards
-from smtlayer_studies.tasks.visual_sudoku import sudoku_theory
+from smtlayer_studies.tasks.sudoku.boards import make_boards
+from smtlayer_studies.tasks.sudoku.theory import sudoku_theory
 
 _HINTS = 36
 _DEVICE = "cpu, one core"

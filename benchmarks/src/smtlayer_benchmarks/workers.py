@@ -6,7 +6,7 @@ from smtlayer.lab.laboratory import one_thread
 from smtlayer.solvers import Z3, Solver
 from smtlayer_benchmarks.boards import read_boards
 from smtlayer_benchmarks.timing import Ratio
-from smtlayer_studies.tasks.visual_sudoku import sudoku_theory
+from smtlayer_studies.tasks.sudoku.theory import sudoku_theory
 
 
 def two_workers_over_one(batch: int = 64, repeats: int = 5) -> Ratio:

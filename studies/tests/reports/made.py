@@ -7,10 +7,10 @@ from matplotlib.text import Text
 from torch import Tensor, nn
 
 from smtlayer import SMTLayer
-from smtlayer_studies.reports.marks import MARK
 from smtlayer_studies.runs import RunRecord
-from smtlayer_studies.tasks import Batch
+from smtlayer_studies.tasks.base import Batch
 from smtlayer_studies.tasks.examples import Examples
+from smtlayer_studies.tasks.marks import MARK
 from smtlayer_studies.tasks.mnist import DigitData, Digits
 
 

@@ -4,8 +4,8 @@ import z3
 
 from reports.made import examples_of
 from smtlayer import SMTLayer, Theory
+from smtlayer_studies.tasks.addition.theory import addition_theory
 from smtlayer_studies.tasks.examples import Examples
-from smtlayer_studies.tasks.mnist_addition import addition_theory
 
 THEORY = addition_theory()
 
@@ -35,9 +35,9 @@ def test_readings_tell_what_was_read_taken_and_true():
 def test_answers_and_notes_stand_beside_each_other():
     examples = additions(read=[(3, 4), (3, 5)], truth=[(3, 4), (3, 4)])
     assert examples.answers(0) == ("total = 7", "7")
-    assert examples.notes(0) == []
+    assert examples.notes(0, "7") == []
     assert examples.answers(1) == ("total = 8", "7")
-    assert examples.notes(1) == ["truth: 7"]
+    assert examples.notes(1, "7") == ["truth: 7"]
 
 
 def test_a_row_without_a_model_has_no_answer_and_nothing_overruled():
@@ -64,13 +64,13 @@ def test_inputs_that_are_not_known_are_never_overruled():
 
 
 @pytest.mark.parametrize("count", [1, 3, 6, 12, 40])
-def test_telling_rows_are_repaired_ones_wrong_ones_and_others(count):
+def test_selected_examples_are_repaired_ones_wrong_ones_and_others(count):
     read = [(1, 1)] * 20 + [(11, 5)] * 5 + [(2, 2)] * 5
     shown = additions(read, truth=[(1, 1)] * 30)
     repaired = additions([(11, 5)], [(3, 5)])  # whatever it was taken for is the truth here
     taken = repaired.answer.outputs[0]
     shown.batch.targets[20:25] = (taken > 0).float()
-    told = shown.telling(count)
+    told = shown.selected(count)
     assert len(told) == min(count, 30)
     changed = told.right & told.overruled.any(-1)
     assert changed.sum() >= min(5, -(-count // 3))
@@ -80,7 +80,7 @@ def test_telling_rows_are_repaired_ones_wrong_ones_and_others(count):
     assert len(numbers) == len(told)
 
 
-def test_telling_rows_are_filled_up_where_a_kind_is_missing():
-    told = additions(read=[(2, 2)] * 9, truth=[(1, 1)] * 9).telling(6)
+def test_selected_examples_are_filled_up_where_a_kind_is_missing():
+    told = additions(read=[(2, 2)] * 9, truth=[(1, 1)] * 9).selected(6)
     assert len(told) == 6
     assert not told.right.any()

@@ -16,8 +16,10 @@ from smtlayer_studies.reports.run_summary import labels, summarize
 from smtlayer_studies.reports.terminal import example_text
 from smtlayer_studies.runs import load_experiment
 from smtlayer_studies.runs.run_folder import LoadedRun, RunFolder
-from smtlayer_studies.tasks import LiarsPuzzle, MnistAddition, VisualAlgebra
+from smtlayer_studies.tasks.addition.task import MnistAddition
+from smtlayer_studies.tasks.algebra.task import VisualAlgebra
 from smtlayer_studies.tasks.base import Model
+from smtlayer_studies.tasks.liars.task import LiarsPuzzle
 
 
 def page_of(*paths, tmp_path):

@@ -7,13 +7,14 @@ from matplotlib.image import imread
 
 from reports.made import examples_of
 from reports.page_checks import Page, checked
-from smtlayer_studies.reports.blocks import half_blocks, side_by_side
 from smtlayer_studies.reports.charts import Series, curves
 from smtlayer_studies.reports.confusion import confusions
 from smtlayer_studies.reports.html import Html, join, tag
 from smtlayer_studies.reports.png import png_uri
-from smtlayer_studies.tasks.liars_puzzle import liars_theory
-from smtlayer_studies.tasks.liars_sentences import Kind, tokens, wording
+from smtlayer_studies.tasks.blocks import half_blocks, side_by_side
+from smtlayer_studies.tasks.liars.sentences import Kind, tokens, wording
+from smtlayer_studies.tasks.liars.theory import liars_theory
+from smtlayer_studies.tasks.liars.view import LiarsView
 
 
 def test_text_and_attributes_are_escaped_and_html_is_not():
@@ -118,10 +119,10 @@ def test_confusions_of_a_puzzle_are_in_words():
     said = torch.tensor([[tokens(wording(kind, 0)) for kind in kinds]])
     read = signs.clone()
     read[0, 6] = -1  # reads an accusation as a defence
-    read[0, 7:10] = -1  # and nobody who speaks
+    read[0, 7:10] = -1  # and no speaker
     wanted = torch.tensor([[1, -1, -1]])
     examples = examples_of(liars_theory(), said, read, signs.to(torch.int8), wanted)
-    speaks, whom, what = confusions("liars-puzzle", examples)
+    speaks, whom, what = confusions(LiarsView(), examples)
     assert [told.kind for told in (speaks, whom, what)] == [
         "who speaks", "of whom", "accuses or defends"
     ]  # fmt: skip

@@ -2,14 +2,14 @@ import pytest
 import torch
 
 from reports.made import examples_of, marks_of, one_hot_signs, png_size, texts_of
-from smtlayer_studies.reports import marks
-from smtlayer_studies.reports.boards import boards_figure
-from smtlayer_studies.reports.images import images_figure
-from smtlayer_studies.reports.sentences import sentences_figure
-from smtlayer_studies.tasks.liars_puzzle import liars_theory
-from smtlayer_studies.tasks.liars_sentences import Kind, tokens, wording
-from smtlayer_studies.tasks.sudoku_rules import encode_boards, known_cells, sudoku_theory
-from smtlayer_studies.tasks.visual_algebra import algebra_theory
+from smtlayer_studies.tasks import marks
+from smtlayer_studies.tasks.algebra.theory import algebra_theory
+from smtlayer_studies.tasks.images import ImagesView
+from smtlayer_studies.tasks.liars.sentences import Kind, tokens, wording
+from smtlayer_studies.tasks.liars.theory import liars_theory
+from smtlayer_studies.tasks.liars.view import LiarsView
+from smtlayer_studies.tasks.sudoku.theory import encode_boards, known_cells, sudoku_theory
+from smtlayer_studies.tasks.sudoku.view import SudokuView
 
 SOLVED = [1, 2, 3, 4, 3, 4, 1, 2, 2, 1, 4, 3, 4, 3, 2, 1]  # a board of 4 by 4
 
@@ -33,7 +33,7 @@ def algebra(features, a):
 @pytest.mark.parametrize("shape", [(4, 28, 28), (28, 224)])
 def test_images_have_a_mark_for_every_bit_overruled(shape, tmp_path):
     examples = algebra(torch.rand(3, *shape), a=[3, 11, 2])
-    figure = images_figure(examples, "Equations")
+    figure = ImagesView("").figure(examples, "Equations")
     assert marks_of(figure) == examples.overruled.sum() > 1
     texts = texts_of(figure)
     assert texts.count("x = 5") == examples.right.sum() >= 1
@@ -48,7 +48,7 @@ def test_images_have_a_mark_for_every_bit_overruled(shape, tmp_path):
 
 def test_answers_are_green_if_right_and_red_if_wrong():
     examples = algebra(torch.rand(2, 4, 28, 28), a=[3, 5])  # 5 x + 2 = 17 has a solution too
-    figure = images_figure(examples, "")
+    figure = ImagesView("").figure(examples, "")
     colours = colours_of(figure)
     assert colours["x = 5"] == marks.RIGHT
     wrong, _ = examples.answers(1)
@@ -77,7 +77,7 @@ def test_a_right_board_is_filled_in_blue(tmp_path):
     examples = board(SOLVED[:8])
     # Eight hints leave more than one solution: take the solver's for the truth.
     examples.batch.targets[:] = (examples.answer.outputs > 0).float()
-    figure = boards_figure(examples, "Boards")
+    figure = SudokuView().figure(examples, "Boards")
     assert marks_of(figure) == 0
     assert len(filled(figure)) == 8
     assert {text.get_color() for text in filled(figure)} == {marks.TRUE}
@@ -89,7 +89,7 @@ def test_a_right_board_is_filled_in_blue(tmp_path):
 
 def test_an_overruled_hint_has_a_frame_and_both_numbers():
     examples = board([1, 2, 3, 7, *SOLVED[4:8]])  # 7 is no number of this board
-    figure = boards_figure(examples, "")
+    figure = SudokuView().figure(examples, "")
     assert marks_of(figure) == 1
     (told,) = [reading for reading in examples.readings(0) if reading.overruled]
     assert (told.read, told.taken) == (7, 4)
@@ -99,7 +99,7 @@ def test_an_overruled_hint_has_a_frame_and_both_numbers():
 def test_wrong_cells_are_red_and_misread_hints_have_a_red_frame():
     swapped = [2, 1, 3, 4, 3, 4, 1, 2]  # the first two: a possible board, and another one
     examples = board([*swapped[:4], 4, 3, 1, 2])
-    figure = boards_figure(examples, "")
+    figure = SudokuView().figure(examples, "")
     assert marks_of(figure) == 0
     assert len(figure.findobj(lambda artist: artist.get_gid() == "misread")) == 4
     assert "read 2" in texts_of(figure)
@@ -131,7 +131,7 @@ def puzzle(said):
 def test_sentences_show_their_words_and_what_was_read(tmp_path):
     examples = puzzle([kind.signs for kind in SAID])
     assert examples.right.all()
-    figure = sentences_figure(examples, "Puzzles")
+    figure = LiarsView().figure(examples, "Puzzles")
     texts = texts_of(figure)
     assert "Alice says Bob did not do it." in texts
     assert "→ Charlie" in texts
@@ -145,12 +145,12 @@ def test_sentences_show_their_words_and_what_was_read(tmp_path):
 
 def test_parts_of_a_sentence_that_were_overruled_are_marked():
     signs = [kind.signs for kind in SAID]
-    signs[0][0] = -1  # nobody speaks first
+    signs[0][0] = -1  # no one speaks first
     signs[1][3] = 1  # Bob speaks of two
     examples = puzzle(signs)
-    figure = sentences_figure(examples, "")
+    figure = LiarsView().figure(examples, "")
     texts = texts_of(figure)
-    assert "nobody → Alice" in texts
+    assert "none → Alice" in texts
     assert "A+C → Charlie" in texts
     assert marks_of(figure) == 2
     assert "overruled" in texts
@@ -161,6 +161,6 @@ def test_the_wrong_one_is_named_in_red_with_the_truth():
     signs[1][6], signs[2][6] = -1, 1
     signs[0][6] = 1
     examples = puzzle(signs)
-    figure = sentences_figure(examples, "")
+    figure = LiarsView().figure(examples, "")
     assert not examples.right.any()
     assert colours_of(figure)["truth: Charlie"] == marks.WRONG

@@ -4,14 +4,17 @@ import torch
 from reports.made import PixelReader, fake_digits, png_size, record
 from smtlayer import SMTLayer
 from smtlayer_studies.reports import draw_run
-from smtlayer_studies.reports.run_pictures import DRAWERS, choose_examples
-from smtlayer_studies.runs import TASKS, Run
-from smtlayer_studies.tasks import LiarsPuzzle, MnistAddition, VisualAlgebra, VisualSudoku
-from smtlayer_studies.tasks.algebra_symbols import AlgebraSymbols
+from smtlayer_studies.reports.run_pictures import choose_examples
+from smtlayer_studies.runs import Run
+from smtlayer_studies.tasks.addition.task import MnistAddition
+from smtlayer_studies.tasks.algebra.data import AlgebraSymbols
+from smtlayer_studies.tasks.algebra.task import VisualAlgebra
 from smtlayer_studies.tasks.base import Model
+from smtlayer_studies.tasks.liars.task import LiarsPuzzle
 from smtlayer_studies.tasks.mnist import Digits
-from smtlayer_studies.tasks.sudoku_boards import make_boards
-from smtlayer_studies.tasks.sudoku_data import SudokuBoards
+from smtlayer_studies.tasks.sudoku.boards import make_boards
+from smtlayer_studies.tasks.sudoku.data import SudokuBoards
+from smtlayer_studies.tasks.sudoku.task import VisualSudoku
 
 
 def whole_image_algebra():
@@ -58,7 +61,7 @@ def test_liars_puzzles_are_drawn_whatever_the_network_reads(tmp_path):
     model = Model(task.network(), SMTLayer(task.theory))
     examples = choose_examples(task, model, 4, among=8)
     assert len(examples) == 4
-    figure = DRAWERS[task.name].figure(examples, task.picture_title)
+    figure = task.view.figure(examples, task.view.title)
     figure.savefig(tmp_path / "examples.png")
     assert png_size(tmp_path / "examples.png")[0] > 600
 
@@ -74,7 +77,7 @@ def test_pictures_show_the_rows_that_were_scored(tmp_path):
     task, asked = MnistAddition(fake_digits().with_validation(0.34)), []
 
     class Asked:
-        name, picture_title = task.name, task.picture_title
+        view = task.view
 
         def rows(self, split, *rest):
             asked.append(split)
@@ -89,10 +92,6 @@ def test_examples_need_a_layer():
     task = MnistAddition(fake_digits())
     with pytest.raises(ValueError, match=r"expects a model with an SMTLayer\. Got one without"):
         choose_examples(task, Model(PixelReader(), task.head()), 1, among=1)
-
-
-def test_every_task_has_a_drawer():
-    assert set(DRAWERS) == set(TASKS)
 
 
 def test_a_slow_solver_is_asked_about_the_first_rows_alone(monkeypatch):

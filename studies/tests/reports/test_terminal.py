@@ -8,7 +8,8 @@ from reports.made import examples_of
 from smtlayer import SMTLayer
 from smtlayer_studies.reports.example_report import ExampleReport
 from smtlayer_studies.reports.terminal import example_text
-from smtlayer_studies.tasks.visual_algebra import algebra_theory
+from smtlayer_studies.tasks.algebra.theory import algebra_theory
+from smtlayer_studies.tasks.images import ImagesView
 
 SYMBOLS = 8
 
@@ -22,7 +23,7 @@ def equation():
     wanted = theory.encode_outputs(x=2)[None]
     examples = examples_of(theory, image.repeat(1, SYMBOLS)[None], signs, signs, wanted)
     (why,) = SMTLayer(theory).eval().explain(examples.logits, wanted)
-    return ExampleReport("visual-algebra", "test", 0, examples, why)
+    return ExampleReport(ImagesView(""), "test", 0, examples, why)
 
 
 def printed(one, width):

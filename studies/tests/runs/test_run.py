@@ -10,7 +10,7 @@ import z3
 from helpers import GivesUp
 from smtlayer import SMTLayer, Theory, __version__
 from smtlayer.errors import ConfigError
-from smtlayer_studies.tasks import Batch, Model, Rows
+from smtlayer_studies.tasks.base import Batch, Model, Rows
 from smtlayer_studies.runs import Epoch, RunRecord, Trainer, evaluate, run, time_epochs
 
 

@@ -6,7 +6,7 @@ import torch
 
 from helpers import Stop
 from smtlayer.errors import ConfigError
-from smtlayer_studies.tasks import Rows
+from smtlayer_studies.tasks.base import Rows
 from smtlayer_studies.runs import Trainer, TrainOptions
 from smtlayer_studies.runs.trainer import learning_rate, task_loss
 
@@ -122,7 +122,7 @@ def test_the_papers_schedule_is_a_warm_up_and_a_cosine():
 
 
 def test_the_loss_leaves_out_what_is_not_asked():
-    from smtlayer_studies.tasks import Batch
+    from smtlayer_studies.tasks.base import Batch
 
     outputs = torch.tensor([[1.0, -1.0]], requires_grad=True)
     some = torch.zeros(1, 1)

@@ -9,9 +9,8 @@ import torch
 
 from smtlayer import SMTLayer
 from smtlayer.errors import ConfigError, MissingDataError
-from smtlayer_studies.tasks import LiarsPuzzle, load_words
-from smtlayer_studies.tasks.liars_data import all_puzzles, configurations, shown_configurations
-from smtlayer_studies.tasks.liars_sentences import (
+from smtlayer_studies.tasks.liars.data import all_puzzles, configurations, shown_configurations
+from smtlayer_studies.tasks.liars.sentences import (
     KINDS,
     LONGEST,
     WORDS,
@@ -20,7 +19,8 @@ from smtlayer_studies.tasks.liars_sentences import (
     wording,
     words_of,
 )
-from smtlayer_studies.tasks.liars_words import WordVectors
+from smtlayer_studies.tasks.liars.task import LiarsPuzzle
+from smtlayer_studies.tasks.liars.words import WordVectors, load_words
 
 ALL = 10**6
 NAMES = ["alice", "bob", "charlie"]

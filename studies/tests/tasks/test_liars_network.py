@@ -3,8 +3,8 @@ from torch import nn
 from torch.nn.utils.rnn import pack_padded_sequence
 
 from smtlayer import SMTLayer
-from smtlayer_studies.tasks import LiarsPuzzle
-from smtlayer_studies.tasks.liars_network import SentenceReader
+from smtlayer_studies.tasks.liars.network import SentenceReader
+from smtlayer_studies.tasks.liars.task import LiarsPuzzle
 from smtlayer_studies.tasks.networks import DenseHead
 
 

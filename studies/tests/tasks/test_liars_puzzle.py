@@ -5,7 +5,8 @@ import torch
 import z3
 
 from smtlayer.solvers import Auto, Sat, Status
-from smtlayer_studies.tasks.liars_puzzle import AGENTS, SENTENCES, liars_theory
+from smtlayer_studies.tasks.liars.sentences import AGENTS
+from smtlayer_studies.tasks.liars.theory import SENTENCES, liars_theory
 from tasks.every_model import every_model
 
 

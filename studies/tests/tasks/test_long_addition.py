@@ -4,7 +4,7 @@ import random
 import pytest
 import z3
 
-from smtlayer_studies.tasks.mnist_addition import addition_theory, long_addition_theory
+from smtlayer_studies.tasks.addition.theory import addition_theory, long_addition_theory
 from tasks.every_model import every_model
 
 

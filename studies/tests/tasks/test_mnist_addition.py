@@ -3,9 +3,9 @@ import torch
 
 from smtlayer import SMTLayer
 from smtlayer.errors import ConfigError
-from smtlayer_studies.tasks import MnistAddition
+from smtlayer_studies.tasks.addition.task import MnistAddition
+from smtlayer_studies.tasks.addition.theory import addition_theory
 from smtlayer_studies.tasks.mnist import DigitData, Digits
-from smtlayer_studies.tasks.mnist_addition import addition_theory
 from smtlayer_studies.tasks.networks import DenseHead, DigitNetwork
 
 

@@ -2,7 +2,7 @@
 
 import torch
 
-from smtlayer_studies.tasks.networks import WholeImageNetwork
+from smtlayer_studies.tasks.algebra.network import WholeImageNetwork
 
 
 def shapes(network):

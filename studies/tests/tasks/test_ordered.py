@@ -9,10 +9,12 @@ import z3
 from smtlayer import SMTLayer, Theory
 from smtlayer.errors import ConfigError
 from smtlayer.loop import Stepper
-from smtlayer_studies.tasks import Batch, VisualAlgebra
+from smtlayer_studies.tasks.algebra.network import OrderedReader, WholeImageNetwork, in_windows
+from smtlayer_studies.tasks.algebra.placement_search import Scouts
+from smtlayer_studies.tasks.algebra.task import VisualAlgebra
+from smtlayer_studies.tasks.base import Batch
 from smtlayer_studies.tasks.mnist import DigitData, Digits
-from smtlayer_studies.tasks.networks import DigitNetwork, WholeImageNetwork
-from smtlayer_studies.tasks.ordered import OrderedReader, Scouts, in_windows
+from smtlayer_studies.tasks.networks import DigitNetwork
 
 DIGITS = (0, 4, 6, 7)  # the windows of an equation that hold digits
 

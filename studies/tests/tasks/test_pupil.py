@@ -5,11 +5,12 @@ import torch
 
 from smtlayer.errors import ConfigError
 from smtlayer.loop import Stepper
-from smtlayer_studies.tasks import Batch, Teaching, VisualAlgebra
+from smtlayer_studies.tasks.algebra.distillation import Pupil
+from smtlayer_studies.tasks.algebra.network import OrderedReader, WholeImageNetwork, in_windows
+from smtlayer_studies.tasks.algebra.task import VisualAlgebra
+from smtlayer_studies.tasks.base import Batch, Teaching
 from smtlayer_studies.tasks.mnist import DigitData, Digits
-from smtlayer_studies.tasks.networks import DigitNetwork, WholeImageNetwork
-from smtlayer_studies.tasks.ordered import OrderedReader, in_windows
-from smtlayer_studies.tasks.pupil import Pupil
+from smtlayer_studies.tasks.networks import DigitNetwork
 
 PLACES = [1, 3]  # of four windows
 

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from smtlayer_studies.tasks.sudoku_boards import make_boards
+from smtlayer_studies.tasks.sudoku.boards import make_boards
 
 
 def solutions(puzzle, size, box, limit=2):

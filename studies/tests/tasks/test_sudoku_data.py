@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 
 from smtlayer.errors import ConfigError, MissingDataError
-from smtlayer_studies.tasks import load_boards, sudoku_data
-from smtlayer_studies.tasks.sudoku_boards import Boards, make_boards
-from smtlayer_studies.tasks.sudoku_data import SudokuBoards, generated_boards
+from smtlayer_studies.tasks.sudoku import data as sudoku_data
+from smtlayer_studies.tasks.sudoku.boards import Boards, make_boards
+from smtlayer_studies.tasks.sudoku.data import SudokuBoards, generated_boards, load_boards
 
 
 @pytest.fixture

@@ -9,12 +9,19 @@ import z3
 
 from smtlayer.errors import ConfigError, MissingDataError
 from smtlayer.solvers import Z3, Status
-from smtlayer_studies.tasks import VisualAlgebra, load_digits, load_symbols
-from smtlayer_studies.tasks.algebra_symbols import EQUALS, LETTER, PLUS, TIMES, AlgebraSymbols
-from smtlayer_studies.tasks.mnist import DigitData, Digits
-from smtlayer_studies.tasks.networks import DigitAutoencoder, DigitNetwork, WholeImageNetwork
-from smtlayer_studies.tasks.ordered import OrderedReader
-from smtlayer_studies.tasks.visual_algebra import algebra_theory
+from smtlayer_studies.tasks.algebra.data import (
+    EQUALS,
+    LETTER,
+    PLUS,
+    TIMES,
+    AlgebraSymbols,
+    load_symbols,
+)
+from smtlayer_studies.tasks.algebra.network import OrderedReader, WholeImageNetwork
+from smtlayer_studies.tasks.algebra.task import VisualAlgebra
+from smtlayer_studies.tasks.algebra.theory import algebra_theory
+from smtlayer_studies.tasks.mnist import DigitData, Digits, load_digits
+from smtlayer_studies.tasks.networks import DigitAutoencoder, DigitNetwork
 from tasks.every_model import every_model
 
 PROBLEMS = {

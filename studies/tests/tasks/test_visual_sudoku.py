@@ -7,7 +7,7 @@ import pytest
 import torch
 import z3
 
-from smtlayer_studies.tasks.visual_sudoku import known_cells, sudoku_theory
+from smtlayer_studies.tasks.sudoku.theory import known_cells, sudoku_theory
 from tasks.every_model import every_model
 
 PUZZLE = """

@@ -5,12 +5,13 @@ from torch import nn
 
 from smtlayer import SMTLayer
 from smtlayer.errors import ConfigError
-from smtlayer_studies.tasks import Model, VisualSudoku, load_boards, load_digits
-from smtlayer_studies.tasks.mnist import DigitData, Digits
+from smtlayer_studies.tasks.base import Model
+from smtlayer_studies.tasks.mnist import DigitData, Digits, load_digits
 from smtlayer_studies.tasks.networks import DenseHead, DigitNetwork
-from smtlayer_studies.tasks.sudoku_boards import Boards, make_boards
-from smtlayer_studies.tasks.sudoku_data import SudokuBoards
-from smtlayer_studies.tasks.sudoku_network import HintReader
+from smtlayer_studies.tasks.sudoku.boards import Boards, make_boards
+from smtlayer_studies.tasks.sudoku.data import SudokuBoards, load_boards
+from smtlayer_studies.tasks.sudoku.network import HintReader
+from smtlayer_studies.tasks.sudoku.task import VisualSudoku
 
 ALL = 10**6
 COPIES = 4

@@ -14,7 +14,8 @@ from smtlayer_playground.errors import PlaygroundError, TooBigError
 from smtlayer_playground.fields import whole
 from smtlayer_playground.trained import Trained
 from smtlayer_playground.words import Sentences, by_keywords, by_network
-from smtlayer_studies.tasks.liars_puzzle import AGENTS, SENTENCES, liars_theory
+from smtlayer_studies.tasks.liars.sentences import AGENTS
+from smtlayer_studies.tasks.liars.theory import SENTENCES, liars_theory
 
 _LONGEST = 200
 _TRIES = 12

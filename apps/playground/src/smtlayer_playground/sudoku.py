@@ -18,9 +18,9 @@ from smtlayer_playground.images import digit_image
 from smtlayer_playground.sudoku_core import CELLS, CoreFinder
 from smtlayer_playground.trained import Trained
 from smtlayer_studies.tasks.networks import DigitNetwork
-from smtlayer_studies.tasks.sudoku_boards import make_boards
-from smtlayer_studies.tasks.sudoku_network import HintReader
-from smtlayer_studies.tasks.sudoku_rules import Reading, encode_hints, known_cells, sudoku_theory
+from smtlayer_studies.tasks.sudoku.boards import make_boards
+from smtlayer_studies.tasks.sudoku.network import HintReader
+from smtlayer_studies.tasks.sudoku.theory import Reading, encode_hints, known_cells, sudoku_theory
 
 _TIMEOUT_MS = 3_000
 _SEEDS = 100_000

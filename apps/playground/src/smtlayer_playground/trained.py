@@ -12,13 +12,13 @@ from torch import nn
 from smtlayer.errors import ConfigError, MissingDataError
 from smtlayer.theory import Theory
 from smtlayer_studies.runs.run_folder import RunFolder, find_runs
-from smtlayer_studies.tasks import Model
-from smtlayer_studies.tasks.liars_network import SentenceReader
-from smtlayer_studies.tasks.liars_puzzle import liars_theory
-from smtlayer_studies.tasks.mnist_addition import addition_theory
+from smtlayer_studies.tasks.addition.theory import addition_theory
+from smtlayer_studies.tasks.base import Model
+from smtlayer_studies.tasks.liars.network import SentenceReader
+from smtlayer_studies.tasks.liars.theory import liars_theory
 from smtlayer_studies.tasks.networks import DigitNetwork
-from smtlayer_studies.tasks.sudoku_network import HintReader
-from smtlayer_studies.tasks.sudoku_rules import sudoku_theory
+from smtlayer_studies.tasks.sudoku.network import HintReader
+from smtlayer_studies.tasks.sudoku.theory import sudoku_theory
 
 Options = Mapping[str, Any]
 

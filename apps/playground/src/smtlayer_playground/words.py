@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from smtlayer_studies.tasks.liars_sentences import AGENTS, LONGEST, WORDS, tokens
+from smtlayer_studies.tasks.liars.sentences import AGENTS, LONGEST, WORDS, tokens
 
 _NAMES = "|".join(AGENTS)
 _SPEAKER_LAST = re.compile(rf"\b(?:says?|said|claims?|claimed)\s+({_NAMES})\s*[.!]*\s*$")

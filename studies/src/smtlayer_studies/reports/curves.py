@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from smtlayer.pyplot import pyplot
-from smtlayer_studies.reports.marks import INK, QUIET, save
 from smtlayer_studies.runs import RunRecord
+from smtlayer_studies.tasks.marks import INK, QUIET, save
 
 _COLOURS = ("#2563eb", "#f59e0b", "#15803d", "#b91c1c", "#7c3aed", "#0891b2")
 _SHADE = "#f1f5f9"

@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import prod
 from pathlib import Path
 from typing import Any, Literal
 
@@ -13,13 +12,13 @@ from torch import Tensor
 from smtlayer.errors import ConfigError, SMTLayerError
 from smtlayer.explain import Explanation
 from smtlayer.explain.text import Statement, statements
-from smtlayer_studies.reports.marks import save
 from smtlayer_studies.reports.paper import run_title
-from smtlayer_studies.reports.run_pictures import DRAWERS, collect_examples
-from smtlayer_studies.reports.sentences import names_of, told_sentence
+from smtlayer_studies.reports.run_pictures import collect_examples
 from smtlayer_studies.runs.run_folder import LoadedRun, RunFolder
-from smtlayer_studies.tasks import Rows, SplitName
+from smtlayer_studies.tasks.base import Rows, SplitName
 from smtlayer_studies.tasks.examples import Examples, Reading
+from smtlayer_studies.tasks.marks import save
+from smtlayer_studies.tasks.view import View
 
 Outcome = Literal["right", "corrected", "failed"]
 _FOUND: Mapping[Outcome, str] = {
@@ -38,14 +37,14 @@ class ExampleReport:
     """A row, and what the network and the solver made of it.
 
     Attributes:
-        task: Name of the task.
+        view: Of the task.
         split: Where the row is from.
         number: Its place there, from 0.
         examples: The row alone.
         explanation: Against the true answer.
     """
 
-    task: str
+    view: View
     split: SplitName
     number: int
     examples: Examples
@@ -59,25 +58,12 @@ class ExampleReport:
     @property
     def symbols(self) -> list[Reading]:
         """What was made of the symbols that are shown."""
-        if self.task == "liars-puzzle":
-            return [
-                replace(told, name=f"{number + 1}. {told.name}")
-                for number in range(self.examples.batch.features.shape[1])
-                for told in told_sentence(self.examples, 0, number)
-            ]
-        return [told for told in self.examples.readings(0) if told.truth is not None]
+        return self.view.symbols(self.examples, 0)
 
     @property
     def answers(self) -> tuple[str, str]:
         """The answer and the truth, in a few words, which are none for a truth that is long."""
-        return _ANSWERS.get(self.task, Examples.answers)(self.examples, 0)
-
-    @property
-    def boards(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        """All outputs by name, as they came out and as they should be."""
-        theory = self.examples.theory
-        found = theory.decode(self.examples.answer.outputs[0])
-        return found, theory.decode(self.examples.batch.targets[0] * 2 - 1)
+        return self.view.answers(self.examples, 0)
 
     @property
     def statements(self) -> list[Statement]:
@@ -98,11 +84,6 @@ class ExampleReport:
             "split": self.split, "row": self.number, "outcome": self.outcome, "truth": truth,
             "explanation": self.explanation.to_dict(),
         }  # fmt: skip
-
-
-def certainty(told: Reading) -> float:
-    """The probability that the network gives to the bits as it read them."""
-    return prod((bit.certainty + 1) / 2 for bit in told.bits)
 
 
 def outcomes(examples: Examples) -> list[Outcome]:
@@ -169,7 +150,7 @@ def explain_examples(
     told = layer.explain(examples.logits, wanted, batch.known, runner_up=runner_up)
     alone = [examples.pick(torch.tensor([i])) for i in range(len(numbers))]
     return [
-        ExampleReport(run.task.name, split, number, _as_explained(row, why), why)
+        ExampleReport(run.task.view, split, number, _as_explained(row, why), why)
         for number, row, why in zip(numbers, alone, told, strict=True)
     ]
 
@@ -227,8 +208,8 @@ def find_example(
 
 def _searched(run: LoadedRun, rows: Rows, numbers: list[int]) -> Iterator[tuple[int, Outcome]]:
     """Rows with their outcomes: a few at first, so that one soon found is soon shown, then more."""
-    most = DRAWERS[run.task.name].among
-    size, place = most // 10, 0
+    most = run.task.view.searched
+    size, place = max(1, most // 10), 0
     while place < len(numbers):
         some = numbers[place : place + size]
         yield from zip(some, outcomes(_read(run, rows, torch.tensor(some))), strict=True)
@@ -248,7 +229,7 @@ def draw_reports(
     """
     numbers = f"row{'s'[: len(rows) > 1]} " + ", ".join(str(one.number) for one in rows)
     title = f"{run_title(run.folder.config)}: {rows[0].split} {numbers}"
-    return save(DRAWERS[run.task.name].figure(examples, title), path)
+    return save(run.task.view.figure(examples, title), path)
 
 
 def _checked(
@@ -274,27 +255,3 @@ def _read(run: LoadedRun, rows: Rows, index: Tensor) -> Examples:
 def _short(lines: Sequence[str]) -> list[str]:
     """The first line without the values that are wanted, which are too many."""
     return [f"the true answer: {lines[0].rpartition(': ')[2]}", *lines[1:]]
-
-
-def _guilty(examples: Examples, row: int) -> tuple[str, str]:
-    found, wanted = (
-        names_of([sign > 0 for sign in signs[row].tolist()]) or ""
-        for signs in (examples.answer.outputs, examples.batch.targets)
-    )
-    return (f"{found} did it" if examples.answered[row] else "no answer"), wanted
-
-
-def _board(examples: Examples, row: int) -> tuple[str, str]:
-    cells = len(examples.theory.output_widths)
-    if not examples.answered[row]:
-        return "no answer", ""
-    found = examples.theory.decode(examples.answer.outputs[row])
-    wanted = examples.theory.decode(examples.batch.targets[row] * 2 - 1)
-    wrong = sum(found[name] != wanted[name] for name in wanted)
-    return (f"{wrong} of {cells} cells wrong" if wrong else "all cells right"), ""
-
-
-_ANSWERS: Mapping[str, Callable[[Examples, int], tuple[str, str]]] = {
-    "liars-puzzle": _guilty,
-    "visual-sudoku": _board,
-}

@@ -8,7 +8,7 @@ from smtlayer_studies.reports.charts import Series, curves
 from smtlayer_studies.reports.example_report import ExampleReport, Outcome
 from smtlayer_studies.reports.html import Html, join, tag
 from smtlayer_studies.reports.page_config import configuration, differences
-from smtlayer_studies.reports.page_examples import card, is_big
+from smtlayer_studies.reports.page_examples import card
 from smtlayer_studies.reports.page_parts import (
     against_paper,
     anchor,
@@ -70,7 +70,8 @@ def report_page(runs: Sequence[RunSummary]) -> str:
         "head", tag("meta", charset="utf-8"),
         tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
         tag("meta", name="color-scheme", content="light dark"),
-        tag("title", f"{title}: smtlayer report"), Html(f"<style>{STYLE}</style>"),
+        tag("title", f"{title}: smtlayer report"),
+        Html(f"<style>{STYLE}{_view_styles(runs)}</style>"),
     )  # fmt: skip
     top = tag(
         "header", tag("p", "smtlayer report", class_="eyebrow"), tag("h1", title),
@@ -79,6 +80,11 @@ def report_page(runs: Sequence[RunSummary]) -> str:
     end = tag("footer", f"Written by smtlayer {__version__}. This page needs no network.")
     page = tag("html", head, tag("body", top, nav, tag("main", body), end), lang="en")
     return f"<!doctype html>\n{page}\n"
+
+
+def _view_styles(runs: Sequence[RunSummary]) -> str:
+    """The rules of all views on the page, each once."""
+    return "".join(dict.fromkeys(one.view.css for run in runs for one in run.examples))
 
 
 def _title(runs: Sequence[RunSummary]) -> str:
@@ -205,5 +211,5 @@ def _counts(run: RunSummary) -> Html:
 
 
 def _cards(found: Sequence[ExampleReport], level: int) -> Html:
-    big = " big" if is_big(found[0]) else ""
+    big = " big" if found[0].view.wide else ""
     return tag("div", *(card(one, level) for one in found), class_=f"cards{big}")

@@ -125,15 +125,7 @@ table.heat .zero { color: var(--quiet); opacity: .55; }
 .badge.failed { background: var(--wash-red); color: var(--red); }
 .badge.corrected { background: var(--wash-amber); color: var(--amber); }
 .badge.right { background: var(--wash-green); color: var(--green); }
-.digits { display: flex; flex-wrap: wrap; gap: .7rem; margin-bottom: .6rem; }
-.digit { flex: 1 1 3.4rem; max-width: 6.2rem; min-width: 0; text-align: center;
-  font-size: .84rem; line-height: 1.35; }
-.digit img, .strip { width: 100%; border: 1px solid var(--line); border-radius: 8px;
-  display: block; height: auto; }
 img { image-rendering: pixelated; filter: var(--ink-filter); }
-.bits { display: flex; gap: 2px; margin: .3rem 0 .15rem; }
-.bits i { flex: 1; height: .5rem; border-radius: 2px; background: var(--line); }
-.bits i.on { background: var(--s0); } .bits i.over { background: var(--s1); }
 .changed { color: var(--amber); font-weight: 600; } .wrong { color: var(--red); font-weight: 600; }
 .answer { font-weight: 650; margin: 0 0 .5rem; }
 .answer.failed { color: var(--red); } .answer.corrected, .answer.right { color: var(--green); }
@@ -143,27 +135,6 @@ img { image-rendering: pixelated; filter: var(--ink-filter); }
 .why dl { margin: 0; } .why dt { color: var(--quiet); font-size: .8rem; margin-top: .3rem; }
 .why dd { margin: 0; }
 .why ul { margin: .1rem 0 .2rem; padding-left: 1.1rem; }
-.said { list-style: none; padding: 0; margin: 0 0 .6rem; font-size: .92rem; }
-.said li { padding: .4rem 0; border-top: 1px solid var(--line); }
-.said li:first-child { border-top: 0; padding-top: 0; }
-.chips { display: flex; flex-wrap: wrap; gap: .3rem; margin-top: .2rem; }
-.chip { border-radius: 99px; padding: .02rem .6rem; font-size: .8rem; background: var(--wash-blue);
-  border: 1px solid transparent; }
-.chip.over { background: var(--wash-amber); color: var(--amber); }
-.chip.wrong { border-color: var(--red); }
-.board { display: grid; grid-template-columns: repeat(var(--n), 1fr); max-width: 25rem;
-  border: 2px solid var(--ink); border-radius: 4px; overflow: hidden; margin: 0 0 .6rem;
-  font-size: clamp(.8rem, 3.6vw, 1.05rem); }
-.board div { aspect-ratio: 1; border: .5px solid var(--line); position: relative; display: grid;
-  place-items: center; font-weight: 600; color: var(--blue); min-width: 0; }
-.board div.edge-r { border-right: 1.5px solid var(--ink); }
-.board div.edge-b { border-bottom: 1.5px solid var(--ink); }
-.board img { width: 100%; height: 100%; }
-.board .over { background: var(--wash-amber); } .board .bad { background: var(--wash-red); }
-.board .bad { color: var(--red); }
-.board small { position: absolute; right: 1px; bottom: 0; font-size: .62em; line-height: 1.15;
-  padding: 0 2px; border-radius: 3px; background: var(--paper); color: var(--amber); }
-.board .bad small { color: var(--red); }
 .groups { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 16rem), 1fr));
   gap: .4rem 2rem; }
 .groups table { width: 100%; font-size: .9rem; }

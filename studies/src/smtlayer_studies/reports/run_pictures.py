@@ -1,44 +1,23 @@
-"""This file draws what each training run leaves in its folder."""
+"""The figures that each training run leaves in its folder."""
 
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 import torch
 from torch import Tensor
 
 from smtlayer.nn import SMTLayer
 from smtlayer.solvers import Solution
-from smtlayer_studies.reports.boards import boards_figure
 from smtlayer_studies.reports.curves import draw_curves
-from smtlayer_studies.reports.images import images_figure
-from smtlayer_studies.reports.marks import save
-from smtlayer_studies.reports.sentences import sentences_figure
 from smtlayer_studies.runs import Run
-from smtlayer_studies.tasks import Model, Rows, SplitName, Task
+from smtlayer_studies.tasks.base import Model, Rows, SplitName, Task
 from smtlayer_studies.tasks.examples import Examples
+from smtlayer_studies.tasks.marks import save
 
 _SEED = 1  # the same rows for every run
 _PATIENCE = 20.0  # seconds
-
-
-@dataclass(frozen=True)
-class Drawer:
-    """How the rows of a task are drawn."""
-
-    figure: Callable[[Examples, str], Any]
-    count: int  # rows in a picture
-    among: int  # rows to choose them from
-
-
-DRAWERS: Mapping[str, Drawer] = {
-    "mnist-addition": Drawer(images_figure, count=12, among=1000),
-    "visual-algebra": Drawer(images_figure, count=12, among=1000),
-    "liars-puzzle": Drawer(sentences_figure, count=6, among=300),
-    "visual-sudoku": Drawer(boards_figure, count=4, among=100),
-}
 
 
 def draw_run(run: Run, folder: Path, count: int | None = None) -> list[Path]:
@@ -46,12 +25,12 @@ def draw_run(run: Run, folder: Path, count: int | None = None) -> list[Path]:
 
     Args:
         run: A run with a conventional network has no solver to look at, so only its curves are
-            drawn; so are those of tasks that have no entry in `DRAWERS`.
+            drawn.
         folder: Gets `curves.png` and `examples.png`.
         count: Rows in the picture of examples; by default what suits the task.
     """
     made = [draw_curves({run.record.method: run.record}, folder / "curves.png")]
-    if run.model.layer is not None and run.task.name in DRAWERS:
+    if run.model.layer is not None:
         split = cast(SplitName, run.record.split)  # test rows stay unseen while settings are chosen
         made.append(draw_examples(run.task, run.model, folder / "examples.png", count, split))
     return made
@@ -63,16 +42,16 @@ def draw_examples(
     """Draws rows of a task: some that the solver corrected, some that went wrong, then others.
 
     Args:
-        task: One that has an entry in `DRAWERS`.
+        task: Where examples are from.
         model: A network with a layer, which answers by its `eval()` rule.
         path: The PNG to write.
         count: Rows in the picture; by default what suits the task.
         split: Where rows are taken from.
     """
-    drawer = DRAWERS[task.name]
-    shown = drawer.count if count is None else count
-    examples = choose_examples(task, model, shown, max(shown, drawer.among), split)
-    return save(drawer.figure(examples, task.picture_title), path)
+    view = task.view
+    shown = view.per_figure if count is None else count
+    examples = choose_examples(task, model, shown, max(shown, view.searched), split)
+    return save(view.figure(examples, view.title), path)
 
 
 def choose_examples(
@@ -87,7 +66,7 @@ def choose_examples(
         raise ValueError("choose_examples expects a model with an SMTLayer. Got one without.")
     rows = task.rows(split, among, _SEED)
     index = torch.arange(min(among, len(rows)))
-    return collect_examples(model.eval(), model.layer, rows, index, count).telling(count)
+    return collect_examples(model.eval(), model.layer, rows, index, count).selected(count)
 
 
 @torch.no_grad()
@@ -115,7 +94,7 @@ def collect_examples(
 def _answers(layer: SMTLayer, logits: Tensor, known: Tensor | None, least: int) -> Solution:
     """Answers to the first rows: to all of them, or to as many as patience allows.
 
-    A Sudoku that is badly misread may take the solver seconds, and it is only for a picture.
+    A badly misread example may take the solver seconds, and it is only for a figure.
     """
     start, parts = time.perf_counter(), []
     for place in range(0, len(logits), least):

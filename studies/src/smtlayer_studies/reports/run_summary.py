@@ -16,10 +16,8 @@ from smtlayer_studies.reports.example_report import (
     outcomes,
 )
 from smtlayer_studies.reports.paper import experiment_title
-from smtlayer_studies.reports.run_pictures import DRAWERS, collect_examples
+from smtlayer_studies.reports.run_pictures import collect_examples
 from smtlayer_studies.runs.run_folder import LoadedRun, RunFolder
-
-_SHOWN = {"mnist-addition": 6, "visual-algebra": 4, "liars-puzzle": 3, "visual-sudoku": 2}
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,11 +62,11 @@ def summarize(folder: RunFolder, label: str, data_dir: Path | None = None) -> Ru
 def _summarize(run: LoadedRun, label: str) -> RunSummary:
     layer = run.model.layer
     assert layer is not None
-    drawer = DRAWERS[run.task.name]
+    view = run.task.view
     split, rows = run.rows()
-    index = torch.arange(min(drawer.among, len(rows)))
-    read = collect_examples(run.model, layer, rows, index, drawer.count)
-    found, shown = outcomes(read), _SHOWN[run.task.name]
+    index = torch.arange(min(view.searched, len(rows)))
+    read = collect_examples(run.model, layer, rows, index, view.per_figure)
+    found, shown = outcomes(read), view.per_report
     kinds: tuple[Outcome, ...] = ("corrected", "failed")
     numbers = [
         number
@@ -79,7 +77,7 @@ def _summarize(run: LoadedRun, label: str) -> RunSummary:
     examples = explain_examples(run, split, read.pick(torch.tensor(numbers)), numbers)
     return RunSummary(
         label, run.folder, "", len(read), split, dict(Counter(found)),
-        confusions(run.task.name, read), examples,
+        confusions(view, read), examples,
     )  # fmt: skip
 
 

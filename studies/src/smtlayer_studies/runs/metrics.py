@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from smtlayer.solvers import Status
-from smtlayer_studies.tasks import Batch, Model, Rows
+from smtlayer_studies.tasks.base import Batch, Model, Rows
 from smtlayer.theory import Theory
 
 _AT_ONCE = 500  # rows

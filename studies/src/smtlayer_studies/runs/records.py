@@ -8,7 +8,7 @@ from typing import Any
 
 from smtlayer.errors import ConfigError
 from smtlayer.provenance import here
-from smtlayer_studies.tasks import Task
+from smtlayer_studies.tasks.base import Task
 from smtlayer_studies.runs.config import RunConfig
 from smtlayer_studies.runs.trainer import Epoch
 

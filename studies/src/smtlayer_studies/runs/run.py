@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from smtlayer.errors import ConfigError
-from smtlayer_studies.tasks import Model, Rows, SplitName, Task
+from smtlayer_studies.tasks.base import Model, Rows, SplitName, Task
 from smtlayer_studies.runs.build import make_task
 from smtlayer_studies.runs.checkpoints import Checkpoint
 from smtlayer_studies.runs.config import MOST_SEED, RunConfig

@@ -14,7 +14,11 @@ from smtlayer_studies.runs.build import make_task
 from smtlayer_studies.runs.config import RunConfig
 from smtlayer_studies.runs.records import RunRecord, with_current_counts, with_current_names
 from smtlayer_studies.runs.run import scored_rows
-from smtlayer_studies.tasks import Model, Rows, SplitName, Task
+from smtlayer_studies.tasks.base import Model, Rows, SplitName, Task
+from smtlayer_studies.reports.paper import row_title
+from smtlayer_studies.runs import RunConfig, RunRecord, make_task, scored_rows
+from smtlayer_studies.runs.records import with_present_names
+from smtlayer_studies.tasks.base import Model, Rows, SplitName, Task
 
 _OWN = ("experiment", "method", "seed", "device")  # what stands above the tables of a config.toml
 _WRITTEN_AGAIN = "The same train command writes it again."

@@ -12,7 +12,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from smtlayer.errors import ConfigError
-from smtlayer_studies.tasks import Batch, Model, Rows, Scouting, Task, Teaching
+from smtlayer_studies.tasks.base import Batch, Model, Rows, Scouting, Task, Teaching
 from smtlayer_studies.runs.checkpoints import Checkpoint, interruptible, random_state, set_random_state
 from smtlayer_studies.runs.config import RunConfig
 from smtlayer_studies.runs.options import PretrainOptions, TrainOptions

@@ -1,7 +1,7 @@
 """This file says what a task is, and holds the network that carries a layer."""
 
 from dataclasses import dataclass, fields, replace
-from typing import Any, Literal, Protocol, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, runtime_checkable
 
 import torch
 from torch import Tensor, nn
@@ -9,6 +9,9 @@ from torch import Tensor, nn
 from smtlayer.errors import ConfigError
 from smtlayer.nn import SMTLayer
 from smtlayer.theory import Theory
+
+if TYPE_CHECKING:  # views are about batches
+    from smtlayer_studies.tasks.view import View
 
 SplitName = Literal["train", "validation", "test"]
 
@@ -100,8 +103,8 @@ class Task(Protocol):
         """The same for people."""
 
     @property
-    def picture_title(self) -> str:
-        """What a picture of test rows shows."""
+    def view(self) -> "View":
+        """How examples are shown."""
 
     def rows(self, split: SplitName, count: int, seed: int, epoch: int = 0) -> Rows:
         """Rows of a split, the same for the same arguments.

@@ -1,7 +1,9 @@
-"""This file says what pictures of examples show: rows, what was read, and what was overruled."""
+"""Examples of a task with what the network read in them and what the solver answered."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from math import prod
 from typing import Any
 
 import torch
@@ -12,10 +14,12 @@ from smtlayer.solvers import Solution
 from smtlayer.theory import Theory, to_signs
 from smtlayer_studies.tasks.base import Batch
 
+_MOST_LISTED = 12
+
 
 @dataclass(frozen=True)
 class Bit:
-    """One input of the theory."""
+    """One input column of the theory."""
 
     taken: bool  # as the solver has it, or as it was read if there is no model
     overruled: bool
@@ -24,7 +28,7 @@ class Bit:
 
 @dataclass(frozen=True)
 class Reading:
-    """What the network made of a symbol, and what the solver made of that."""
+    """The value of a symbol as the network read it, as the solver took it, and the true one."""
 
     name: str
     read: Any
@@ -34,26 +38,37 @@ class Reading:
 
     @property
     def overruled(self) -> bool:
-        """Whether the solver took it for something else than the network did."""
+        """Whether the solver changed what the network read."""
         return any(bit.overruled for bit in self.bits)
 
     @property
     def wrong(self) -> bool:
-        """Whether it is not what the symbol is, after all."""
+        """Whether the final value is not the true one."""
         return self.truth is not None and self.truth != (
             self.read if self.taken is None else self.taken
         )
 
     @property
+    def certainty(self) -> float:
+        """The probability that the network assigns to the bits as it read them."""
+        return prod((bit.certainty + 1) / 2 for bit in self.bits)
+
+    @property
     def text(self) -> str:
-        """The value; with an arrow from what was read to what was taken if they differ."""
-        read = "?" if self.read is None else self.read  # bits that make no value
+        """The value, with an arrow from what was read to what was taken if they differ."""
+        read = "?" if self.read is None else self.read  # bits that encode no value
         return f"{read} → {self.taken}" if self.overruled else str(read)
+
+
+def listed(readings: Sequence[Reading]) -> list[Reading]:
+    """All readings if they are few, else those that were overruled or are wrong."""
+    few = len(readings) <= _MOST_LISTED
+    return [reading for reading in readings if few or reading.overruled or reading.wrong]
 
 
 @dataclass(frozen=True, eq=False)
 class Examples:
-    """Rows with what a network read in them and what the solver answered."""
+    """A batch of examples with the network's logits and the solver's answers."""
 
     theory: Theory
     batch: Batch
@@ -62,7 +77,7 @@ class Examples:
 
     @classmethod
     def of(cls, layer: SMTLayer, logits: Tensor, batch: Batch) -> "Examples":
-        """Asks a layer, by its present rule."""
+        """Solves a batch with a layer in its current mode."""
         return cls(layer.theory, batch, logits, layer.solve(logits, batch.known))
 
     def __len__(self) -> int:
@@ -70,26 +85,26 @@ class Examples:
 
     @cached_property
     def signs(self) -> Tensor:
-        """What the network read, 0 where it was not asked: (B, n)."""
+        """Signs of the logits, 0 where the network sets no input: (B, n)."""
         return to_signs(self.logits, self.batch.known)
 
     @cached_property
     def overruled(self) -> Tensor:
-        """Inputs that the solver took for the opposite: (B, n)."""
+        """Inputs whose sign the solver changed: (B, n)."""
         return self.signs * self.answer.inputs < 0
 
     @cached_property
     def answered(self) -> Tensor:
-        """Rows that have a model: (B,)."""
+        """Examples that have a model: (B,)."""
         return (self.answer.outputs != 0).all(-1)
 
     @cached_property
     def right(self) -> Tensor:
-        """Rows whose outputs are all right: (B,)."""
+        """Examples whose outputs are all right: (B,)."""
         return self.batch.correct(self.answer.outputs, all_outputs=True)
 
     def pick(self, index: Tensor) -> "Examples":
-        """Some of the rows."""
+        """Some of the examples."""
         found = self.answer
         answer = Solution(
             found.status[index], found.inputs[index], found.outputs[index], found.cost[index],
@@ -97,8 +112,8 @@ class Examples:
         )  # fmt: skip
         return Examples(self.theory, self.batch.pick(index), self.logits[index], answer)
 
-    def telling(self, count: int) -> "Examples":
-        """Rows worth a look: some that the solver corrected, some that went wrong, then others."""
+    def selected(self, count: int) -> "Examples":
+        """Some that the solver corrected, some that are wrong, then others."""
         corrected = self.right & self.overruled.any(-1)
         plain = self.right & ~corrected
         shares = ((corrected, -(-count // 3)), (~self.right, -(-count // 6)), (plain, count))
@@ -107,18 +122,18 @@ class Examples:
         others[first] = False
         return self.pick(torch.cat([first, others.nonzero().flatten()])[:count])
 
-    def readings(self, row: int) -> list[Reading]:
-        """What was made of the symbols of a row, in the order of the theory's inputs."""
+    def readings(self, i: int) -> list[Reading]:
+        """The symbols of an example, in the order of the theory's inputs."""
         read, taken, truth = (
-            self.theory.decode_inputs(signs[row])
+            self.theory.decode_inputs(signs[i])
             for signs in (self.signs, self.answer.inputs, self.batch.symbols)
         )
-        certain = torch.sigmoid(self.logits[row].abs().float()) * 2 - 1
-        signs = torch.where(self.answer.inputs[row] != 0, self.answer.inputs[row], self.signs[row])
+        certain = torch.sigmoid(self.logits[i].abs().float()) * 2 - 1
+        signs = torch.where(self.answer.inputs[i] != 0, self.answer.inputs[i], self.signs[i])
         bits = [
             Bit(sign > 0, over, sure)
             for sign, over, sure in zip(
-                signs.tolist(), self.overruled[row].tolist(), certain.tolist(), strict=True
+                signs.tolist(), self.overruled[i].tolist(), certain.tolist(), strict=True
             )
         ]
         found, start = [], 0
@@ -128,15 +143,19 @@ class Examples:
             start += width
         return found
 
-    def answers(self, row: int) -> tuple[str, str]:
-        """The outputs of a row as the solver has them, and as they should be."""
-        found = self.theory.decode(self.answer.outputs[row])
-        wanted = self.theory.decode(self.batch.targets[row] * 2 - 1)
+    def answers(self, i: int) -> tuple[str, str]:
+        """The outputs of an example as the solver has them, and the true ones."""
+        found, wanted = self.outputs(i)
         text = ", ".join(f"{name} = {value}" for name, value in found.items())
         truth = ", ".join(str(value) for value in wanted.values())
-        return (text if self.answered[row] else "no answer"), truth
+        return (text if self.answered[i] else "no answer"), truth
 
-    def notes(self, row: int) -> list[str]:
-        """What to say of a row beside its answer."""
-        wrong = [] if self.right[row] else [f"truth: {self.answers(row)[1]}"]
-        return wrong + (["overruled"] if self.overruled[row].any() else [])
+    def outputs(self, i: int) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Values of all outputs by name: the solver's, and the true ones."""
+        found = self.theory.decode(self.answer.outputs[i])
+        return found, self.theory.decode(self.batch.targets[i] * 2 - 1)
+
+    def notes(self, i: int, truth: str) -> list[str]:
+        """Remarks on an example for a figure: the true answer if it is wrong, and repairs."""
+        wrong = [] if self.right[i] else [f"truth: {truth}"]
+        return wrong + (["overruled"] if self.overruled[i].any() else [])

@@ -8,10 +8,10 @@ import torch
 from smtlayer.errors import ConfigError, did_you_mean
 from smtlayer.lab import LabProblem, LabRows, problem_of
 from smtlayer.lab.problems import unique_rows
-from smtlayer_studies.tasks.liars_data import draw_split
-from smtlayer_studies.tasks.liars_puzzle import liars_theory
-from smtlayer_studies.tasks.mnist_addition import addition_theory
-from smtlayer_studies.tasks.visual_algebra import algebra_theory
+from smtlayer_studies.tasks.addition.theory import addition_theory
+from smtlayer_studies.tasks.algebra.theory import algebra_theory
+from smtlayer_studies.tasks.liars.data import draw_split
+from smtlayer_studies.tasks.liars.theory import liars_theory
 
 _LIARS_SPLIT = 1  # the task's default
 

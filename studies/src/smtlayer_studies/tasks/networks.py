@@ -42,38 +42,6 @@ class DigitNetwork(nn.Module):
         return features
 
 
-class WholeImageNetwork(nn.Module):
-    """The paper's reader of an equation as one image of eight symbols: 16 bits, for a, b, c1, c2.
-
-    Four convolutions of depths 64, 64, 128, 256 with kernels of 3, the first two with a stride of
-    2, then dense layers of 256 and `bits`; orthogonal weights, zero biases. The paper gives the
-    fourth depth only through the 26,112 features that the first dense layer takes: an image of 28
-    by 224 leaves the convolutions as 2 by 51, and 26,112 is 256 times that.
-
-    Shape:
-        - images: $(B, 28, 224)$.
-        - output: $(B, bits)$ logits.
-    """
-
-    def __init__(self, bits: int = 16) -> None:
-        super().__init__()
-        self.layers = nn.Sequential(
-            nn.Conv2d(1, 64, 3, stride=2), nn.ReLU(),
-            nn.Conv2d(64, 64, 3, stride=2), nn.ReLU(),
-            nn.Conv2d(64, 128, 3), nn.ReLU(),
-            nn.Conv2d(128, 256, 3), nn.ReLU(),
-            nn.Flatten(),
-            nn.Linear(256 * 2 * 51, 256), nn.ReLU(),
-            nn.Linear(256, bits),
-        )  # fmt: skip
-        orthogonal(self)
-
-    def forward(self, images: Tensor) -> Tensor:
-        """Logits for the whole image."""
-        logits: Tensor = self.layers(images[:, None])
-        return logits
-
-
 class DigitAutoencoder(nn.Module):
     """Rebuilds images of digits from a `DigitNetwork`'s 256 features: training without labels.
 

@@ -7,7 +7,7 @@ from itertools import permutations, product
 import torch
 from torch import Tensor
 
-from smtlayer_studies.tasks.liars_sentences import KINDS, N_WORDINGS, Kind, all_tokens
+from smtlayer_studies.tasks.liars.sentences import KINDS, N_WORDINGS, Kind, all_tokens
 
 N_TRAIN, N_TEST = 9_400, 28_062  # as the paper has them
 ORDERS = tuple(permutations(range(3)))  # who speaks first, second and third

@@ -1,58 +1,18 @@
 """This file holds MNIST addition: two handwritten digits, their sum as the only label."""
 
 from functools import cached_property
-from typing import Any
 
 import torch
-import z3
 from torch import Tensor, nn
 
 from smtlayer.errors import ConfigError
 from smtlayer.theory import Theory
+from smtlayer_studies.tasks.addition.theory import addition_theory
 from smtlayer_studies.tasks.base import Rows, SplitName
+from smtlayer_studies.tasks.images import ImagesView
 from smtlayer_studies.tasks.mnist import DigitData
 from smtlayer_studies.tasks.networks import DenseHead, DigitAutoencoder, DigitNetwork
-
-
-def addition_theory() -> Theory:
-    """Two digits make a sum."""
-    a, b = z3.BitVecs("a b", 4)
-    total = z3.BitVec("total", 5)
-    return Theory(
-        {
-            "total is a + b": total == z3.ZeroExt(1, a) + z3.ZeroExt(1, b),
-            "a is a digit": z3.ULE(a, 9),
-            "b is a digit": z3.ULE(b, 9),
-        },
-        inputs=[a, b],
-        outputs=[total],
-    )
-
-
-def long_addition_theory(digits: int) -> Theory:
-    """Two decimal numbers make a sum, column by column as at school.
-
-    The digits are a0, a1, ... and b0, b1, ..., those of the sum s0, s1, ...: one more, and s0 is
-    where the last carry goes. The first is the most significant.
-    """
-    if digits < 1:
-        raise ValueError(f"long_addition_theory: digits must be at least 1. Got {digits}.")
-    a, b = ([z3.BitVec(f"{name}{i}", 4) for i in range(digits)] for name in "ab")
-    total = [z3.BitVec(f"s{i}", 4) for i in range(digits + 1)]
-    carry = [z3.BitVec(f"carry{i}", 1) for i in range(digits + 1)]  # out of column i
-
-    def wide(symbol: Any) -> Any:
-        return z3.ZeroExt(5 - symbol.size(), symbol)  # 9 + 9 + 1 needs 5 bits
-
-    rules = {
-        f"column {i} adds up": wide(a[i]) + wide(b[i]) + wide(carry[i + 1])
-        == 10 * wide(carry[i]) + wide(total[i + 1])
-        for i in range(digits)
-    }
-    rules["nothing is carried in"] = carry[digits] == 0
-    rules["s0 is carried out"] = wide(total[0]) == wide(carry[0])
-    rules |= {f"{digit} is a digit": z3.ULE(digit, 9) for digit in (*a, *b, *total)}
-    return Theory(rules, inputs=[*a, *b], outputs=total)
+from smtlayer_studies.tasks.view import View
 
 
 class MnistAddition:
@@ -65,6 +25,7 @@ class MnistAddition:
     """
 
     name = "mnist-addition"
+    view: View = ImagesView("MNIST addition: bits the network read, and the solver's sum")
 
     def __init__(self, digits: DigitData, percent: int = 10) -> None:
         if not 10 <= percent <= 100:
@@ -81,11 +42,6 @@ class MnistAddition:
     def data_title(self) -> str:
         """The data for people."""
         return self._digits.title
-
-    @property
-    def picture_title(self) -> str:
-        """What a picture of test rows shows."""
-        return "MNIST addition: bits the network read, and the solver's sum"
 
     @cached_property
     def theory(self) -> Theory:

@@ -11,12 +11,14 @@ from smtlayer.theory import Theory
 from smtlayer_studies.tasks.base import Rows, SplitName, check_validation, count_apart
 from smtlayer_studies.tasks.mnist import DigitData
 from smtlayer_studies.tasks.networks import DenseHead, DigitAutoencoder
-from smtlayer_studies.tasks.sudoku_data import SudokuBoards
-from smtlayer_studies.tasks.sudoku_network import HintReader
-from smtlayer_studies.tasks.sudoku_rules import Reading, encode_hints
-from smtlayer_studies.tasks.sudoku_rules import encode_boards as encode_boards
-from smtlayer_studies.tasks.sudoku_rules import known_cells as known_cells
-from smtlayer_studies.tasks.sudoku_rules import sudoku_theory as sudoku_theory
+from smtlayer_studies.tasks.sudoku.data import SudokuBoards
+from smtlayer_studies.tasks.sudoku.network import HintReader
+from smtlayer_studies.tasks.sudoku.theory import Reading, encode_hints
+from smtlayer_studies.tasks.sudoku.theory import encode_boards as encode_boards
+from smtlayer_studies.tasks.sudoku.theory import known_cells as known_cells
+from smtlayer_studies.tasks.sudoku.theory import sudoku_theory as sudoku_theory
+from smtlayer_studies.tasks.sudoku.view import SudokuView
+from smtlayer_studies.tasks.view import View
 
 
 def check_options(percent: int, validation: float, reading: str) -> None:
@@ -46,6 +48,7 @@ class VisualSudoku:
     """
 
     name = "visual-sudoku"
+    view: View = SudokuView()
 
     def __init__(
         self,
@@ -74,11 +77,6 @@ class VisualSudoku:
     def data_title(self) -> str:
         """The data for people."""
         return f"{self._boards.title}; {self._digits.title}"
-
-    @property
-    def picture_title(self) -> str:
-        """What a picture of test rows shows."""
-        return "Visual Sudoku: hints the network read, and the solver's board"
 
     @cached_property
     def theory(self) -> Theory:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from pysat.solvers import Minisat22
 
 from smtlayer.solvers.clauses.translation import to_cnf
-from smtlayer_studies.tasks.sudoku_rules import sudoku_theory
+from smtlayer_studies.tasks.sudoku.theory import sudoku_theory
 
 
 @dataclass(frozen=True, eq=False)

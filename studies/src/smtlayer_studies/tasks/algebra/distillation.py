@@ -4,8 +4,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from smtlayer_studies.tasks.algebra.network import OrderedReader, in_windows
 from smtlayer_studies.tasks.base import Batch
-from smtlayer_studies.tasks.ordered import OrderedReader, in_windows
 
 
 class Pupil(nn.Module):

@@ -1,66 +1,21 @@
 """This file holds the liar's puzzle: three agents accuse or defend each other; one is guilty."""
 
-from collections.abc import Iterable
 from functools import cached_property
-from itertools import combinations, product
-from typing import Any
 
 import torch
-import z3
 from torch import nn
 
 from smtlayer.errors import ConfigError
 from smtlayer.theory import Theory
 from smtlayer_studies.tasks.base import Rows, SplitName, check_validation, count_apart
-from smtlayer_studies.tasks.liars_data import N_TRAIN, Puzzles, draw_split
-from smtlayer_studies.tasks.liars_network import SentenceReader
-from smtlayer_studies.tasks.liars_sentences import AGENTS as AGENTS
-from smtlayer_studies.tasks.liars_words import WordVectors
+from smtlayer_studies.tasks.liars.data import N_TRAIN, Puzzles, draw_split
+from smtlayer_studies.tasks.liars.network import SentenceReader
+from smtlayer_studies.tasks.liars.sentences import AGENTS as AGENTS
+from smtlayer_studies.tasks.liars.theory import liars_theory
+from smtlayer_studies.tasks.liars.view import LiarsView
+from smtlayer_studies.tasks.liars.words import WordVectors
 from smtlayer_studies.tasks.networks import DenseHead
-
-SENTENCES = (1, 2, 3)
-
-
-def liars_theory(*, as_printed: bool = False) -> Theory:
-    """Who is guilty, given who says what of whom: equation (2) of the paper.
-
-    Inputs, sentence by sentence: who speaks (3), of whom (3), and whether it is an accusation.
-    Outputs: who is guilty (3).
-
-    Args:
-        as_printed: Leave out what the puzzle states and the equation does not: that each sentence
-            has one speaker, and that nobody speaks of themselves.
-    """
-    guilty = {agent: z3.Bool(f"{agent}_is_guilty") for agent in AGENTS}
-    accuses = {sentence: z3.Bool(f"accuses_{sentence}") for sentence in SENTENCES}
-    turns = list(product(AGENTS, SENTENCES))
-    speaker = {(agent, s): z3.Bool(f"{agent}_speaks_{s}") for agent, s in turns}
-    subject = {(agent, s): z3.Bool(f"about_{agent}_{s}") for agent, s in turns}
-
-    rules = {"one of the three is guilty": _exactly_one(guilty.values())}
-    for agent in AGENTS:
-        rules[f"{agent} speaks once"] = _exactly_one(speaker[agent, s] for s in SENTENCES)
-    for s in SENTENCES:
-        rules[f"sentence {s} is about one"] = _exactly_one(subject[agent, s] for agent in AGENTS)
-    for s, one, other in product(SENTENCES, AGENTS, AGENTS):
-        honest, true = z3.Not(guilty[one]), accuses[s] == guilty[other]
-        said = z3.And(speaker[one, s], subject[other, s])
-        rules[
-            f"sentence {s}, if {one} speaks of {other}, is false if {one} is guilty, else true"
-        ] = z3.Implies(said, honest == true)
-    if not as_printed:
-        for s in SENTENCES:
-            rules[f"sentence {s} has one speaker"] = _exactly_one(speaker[a, s] for a in AGENTS)
-        for agent, s in turns:
-            itself = z3.And(speaker[agent, s], subject[agent, s])
-            rules[f"{agent} does not speak of {agent} in sentence {s}"] = z3.Not(itself)
-
-    inputs: list[Any] = []
-    for s in SENTENCES:
-        inputs += [speaker[agent, s] for agent in AGENTS]
-        inputs += [subject[agent, s] for agent in AGENTS]
-        inputs.append(accuses[s])
-    return Theory(rules, inputs=inputs, outputs=list(guilty.values()))
+from smtlayer_studies.tasks.view import View
 
 
 class LiarsPuzzle:
@@ -88,6 +43,7 @@ class LiarsPuzzle:
     """
 
     name = "liars-puzzle"
+    view: View = LiarsView()
 
     def __init__(
         self,
@@ -116,11 +72,6 @@ class LiarsPuzzle:
         """The data for people."""
         start = "at random" if self._words is None else "from GloVe, 100 of 300 numbers"
         return f"375,000 puzzles, word vectors starting {start}"
-
-    @property
-    def picture_title(self) -> str:
-        """What a picture of test rows shows."""
-        return "Liar's puzzle: what the network read in each sentence, and whom the solver names"
 
     @cached_property
     def theory(self) -> Theory:
@@ -166,8 +117,3 @@ class LiarsPuzzle:
     @cached_property
     def _split(self) -> tuple[Puzzles, Puzzles]:
         return draw_split(self.split)
-
-
-def _exactly_one(symbols: Iterable[Any]) -> Any:
-    some = list(symbols)
-    return z3.And(z3.Or(some), *(z3.Not(z3.And(pair)) for pair in combinations(some, 2)))

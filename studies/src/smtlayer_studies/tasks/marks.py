@@ -1,4 +1,4 @@
-"""This file holds the colours and marks that all pictures of examples share."""
+"""Colours and marks that all figures of examples share."""
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -16,16 +16,16 @@ MARK = "overruled"  # the `gid` of every mark on something that the solver overr
 def sheet(
     count: int, size: tuple[float, float], unit: float, title: str, legend: Mapping[str, str]
 ) -> tuple[Any, list[Any]]:
-    """A figure with a plain axis an example, in as many columns as a page is wide.
+    """A figure with one plain axis per example, in as many columns as fit on a page.
 
     Lengths inside an axis are units of the same length in both directions.
 
     Args:
-        count: Examples.
+        count: Number of examples.
         size: Width and height of an example, in units.
-        unit: Inches.
-        title: Above all.
-        legend: Colours by what they mean.
+        unit: Its length in inches.
+        title: Heading of the figure.
+        legend: Colours by their meaning.
     """
     width, height = (side * unit for side in size)
     columns = max(1, min(count, int(13.5 / width)))
@@ -56,7 +56,7 @@ def _legend(figure: Any, legend: Mapping[str, str], bottom: float) -> None:
 
 
 def save(figure: Any, path: Path) -> Path:
-    """Writes a figure, and lets go of it."""
+    """Writes a figure to a file, and closes it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=120)
     pyplot().close(figure)
@@ -78,10 +78,10 @@ def picture(axis: Any, image: Any, left: float, top: float, width: float, height
     box(axis, (left, top, width, height), "none", edgecolor=FALSE, linewidth=0.8)
 
 
-def reading(axis: Any, told: Reading, left: float, top: float, width: float) -> None:
-    """The bits of a symbol as squares, stronger the more certain, and what they make below."""
-    step = width / len(told.bits)
-    for i, bit in enumerate(told.bits):
+def reading(axis: Any, symbol: Reading, left: float, top: float, width: float) -> None:
+    """The bits of a symbol as squares, stronger the more certain, with its value below."""
+    step = width / len(symbol.bits)
+    for i, bit in enumerate(symbol.bits):
         least = 0.6 if bit.overruled else 0.3
         strength = least + (1 - least) * bit.certainty
         colour = OVERRULED if bit.overruled else TRUE if bit.taken else FALSE
@@ -93,18 +93,18 @@ def reading(axis: Any, told: Reading, left: float, top: float, width: float) -> 
             ha="center", va="center", color=INK if pale else "white",
         )  # fmt: skip
     axis.text(
-        left + width / 2, top + 0.42, f"{told.name} = {told.text}", fontsize=9,
-        ha="center", va="center", color=text_colour(told),
+        left + width / 2, top + 0.42, f"{symbol.name} = {symbol.text}", fontsize=9,
+        ha="center", va="center", color=text_colour(symbol),
     )  # fmt: skip
 
 
-def text_colour(told: Reading) -> str:
-    """Red for what came out wrong, orange for what was overruled, else plain."""
-    return WRONG if told.wrong else CHANGED if told.overruled else INK
+def text_colour(symbol: Reading) -> str:
+    """Red for a wrong value, orange for an overruled one, else plain."""
+    return WRONG if symbol.wrong else CHANGED if symbol.overruled else INK
 
 
 def answer_width(texts: Iterable[str], unit: float) -> float:
-    """Room for the longest of some answers, in units."""
+    """Width of the longest of some answers, in units."""
     return (0.125 * max(map(len, (*texts, "repair"))) + 0.25) / unit
 
 

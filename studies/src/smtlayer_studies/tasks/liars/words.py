@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from smtlayer_studies.tasks.data import FILES, find, state
-from smtlayer_studies.tasks.liars_sentences import PADDING, WORDS
+from smtlayer_studies.tasks.liars.sentences import PADDING, WORDS
 
 WordSource = Literal["auto", "random", "glove-100d"]
 _FILE = "glove-100d"

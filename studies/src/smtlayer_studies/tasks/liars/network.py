@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor, nn
 
-from smtlayer_studies.tasks.liars_sentences import PADDING, WORDS
+from smtlayer_studies.tasks.liars.sentences import PADDING, WORDS
 
 
 class SentenceReader(nn.Module):

@@ -4,45 +4,27 @@ from functools import cached_property
 from typing import Literal, get_args
 
 import torch
-import z3
 from torch import Tensor, nn
 
 from smtlayer.errors import ConfigError, MissingDataError
 from smtlayer.nn import SMTLayer
 from smtlayer.theory import Theory
-from smtlayer_studies.tasks.algebra_symbols import EQUALS, LETTER, PLUS, TIMES, AlgebraSymbols
+from smtlayer_studies.tasks.algebra.data import EQUALS, LETTER, PLUS, TIMES, AlgebraSymbols
+from smtlayer_studies.tasks.algebra.distillation import Pupil
+from smtlayer_studies.tasks.algebra.network import OrderedReader, WholeImageNetwork
+from smtlayer_studies.tasks.algebra.placement_search import Scouts
+from smtlayer_studies.tasks.algebra.theory import algebra_theory
 from smtlayer_studies.tasks.base import Rows, SplitName
+from smtlayer_studies.tasks.images import ImagesView
 from smtlayer_studies.tasks.mnist import DigitData, Digits
-from smtlayer_studies.tasks.networks import (
-    DenseHead,
-    DigitAutoencoder,
-    DigitNetwork,
-    WholeImageNetwork,
-)
-from smtlayer_studies.tasks.ordered import OrderedReader, Scouts
-from smtlayer_studies.tasks.pupil import Pupil
+from smtlayer_studies.tasks.networks import DenseHead, DigitAutoencoder, DigitNetwork
+from smtlayer_studies.tasks.view import View
 
 Configuration = Literal[1, 2]
 NetworkName = Literal["paper", "ordered"]
 
 
 _PAIRS = torch.cartesian_prod(torch.arange(1, 10), torch.arange(1, 10, 2))  # (45, 2): a, odd x
-
-
-def algebra_theory(*, as_printed: bool = False) -> Theory:
-    """a·x + b = 10·c1 + c2, where c1 and c2 are the two digits of the right-hand side.
-
-    Args:
-        as_printed: Only the equation, as the paper has it, without the ranges of its numbers.
-    """
-    a, b, c1, c2, x = z3.BitVecs("a b c1 c2 x", 4)
-    wide_a, wide_b, wide_c1, wide_c2, wide_x = (z3.ZeroExt(4, n) for n in (a, b, c1, c2, x))
-    # 8 bits: never too large
-    rules = {"a * x + b is 10 * c1 + c2": wide_a * wide_x + wide_b == 10 * wide_c1 + wide_c2}
-    if not as_printed:
-        rules |= {f"{n} is 1 to 9": z3.And(z3.UGE(n, 1), z3.ULE(n, 9)) for n in (a, b, x)}
-        rules |= {f"{n} is a digit": z3.ULE(n, 9) for n in (c1, c2)}
-    return Theory(rules, inputs=[a, b, c1, c2], outputs=[x])
 
 
 class VisualAlgebra:
@@ -65,6 +47,9 @@ class VisualAlgebra:
     """
 
     name = "visual-algebra"
+    view: View = ImagesView(
+        "Visual algebra: bits the network read, and the solver's x", per_report=4
+    )
 
     def __init__(
         self,
@@ -101,11 +86,6 @@ class VisualAlgebra:
         if self._symbols is None:
             return self._digits.title
         return f"{self._digits.title}, with EMNIST letters (a to m) and HASY operators"
-
-    @property
-    def picture_title(self) -> str:
-        """What a picture of test rows shows."""
-        return "Visual algebra: bits the network read, and the solver's x"
 
     @cached_property
     def theory(self) -> Theory:

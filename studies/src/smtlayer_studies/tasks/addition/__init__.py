@@ -1,0 +1,1 @@
+"""MNIST addition: two handwritten digits, with their sum as the only label."""

@@ -1,0 +1,1 @@
+"""Visual Sudoku: boards whose hints are handwritten digits."""
