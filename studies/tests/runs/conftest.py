@@ -14,7 +14,7 @@ from smtlayer_studies.runs import RunConfig
 class Bits:
     """Rows of two noisy numbers, above or below zero; the label is whether both are above."""
 
-    name, data, data_title, picture_title = "bits", "made", "numbers made up for tests", "bits"
+    name, data, data_title = "bits", "made", "numbers made up for tests"
 
     def __init__(self):
         a, b, both = z3.Bools("a b both")

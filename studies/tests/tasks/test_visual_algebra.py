@@ -173,7 +173,7 @@ def test_the_record_names_the_data():
     assert (task().data, task().data_title) == ("mnist", "MNIST, all 70,000 images")
     assert task(2).data == "mnist+letters+operators"
     assert "EMNIST letters (a to m) and HASY operators" in task(2).data_title
-    assert "x" in task().picture_title
+    assert "x" in task().view.title
     assert task().name == "visual-algebra"
 
 
