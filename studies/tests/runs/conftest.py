@@ -7,8 +7,8 @@ from torch import nn
 
 from smtlayer import Theory
 from smtlayer.errors import ConfigError
-from smtlayer_studies.tasks.base import Rows
 from smtlayer_studies.runs import RunConfig
+from smtlayer_studies.tasks.base import Rows
 
 
 class Bits:

@@ -4,7 +4,7 @@ from dataclasses import replace
 import pytest
 
 from smtlayer.errors import ConfigError
-from smtlayer_studies.runs import load_experiment, make_task, experiment_names
+from smtlayer_studies.runs import experiment_names, load_experiment, make_task
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,10 @@ def test_a_sample_has_sizes_of_its_own():
         (lambda: load_experiment("zzz"), "Experiments are mnist-addition-10"),
         (lambda: load_experiment("liars-puzzle").config("wrong"), "has the methods conventional"),
         (lambda: load_experiment("x" * 5000), "There is no experiment 'xxx"),
-        (lambda: load_experiment(None), "given by its name or by the path of a TOML file. Got None"),
+        (
+            lambda: load_experiment(None),
+            "given by its name or by the path of a TOML file. Got None",
+        ),
         (lambda: make_task({"name": {"a": 1}}), "There is no task {'a': 1}. Tasks are mnist-add"),
         (lambda: make_task("chess"), "made of a table of options, as .* Got 'chess'"),
         (lambda: make_task({"name": "chess"}), "There is no task 'chess'. Tasks are mnist-add"),

@@ -156,7 +156,8 @@ def test_a_real_interrupt_ends_a_process_that_runs_a_grid(tmp_path):
     pids = tmp_path / "pid"
     sleeper = SLEEPER.format(deaf=False, pids=str(pids))
     script = (
-        "import sys\nfrom pathlib import Path\nfrom smtlayer_studies.runs.grid import Job, run_jobs\n"
+        "import sys\nfrom pathlib import Path\n"
+        "from smtlayer_studies.runs.grid import Job, run_jobs\n"
         f"run_jobs([Job('a', (sys.executable, '-c', {sleeper!r}), Path('a.json'), Path('a.txt'))])"
     )
     with running([sys.executable, "-c", script], cwd=tmp_path) as process:

@@ -150,7 +150,9 @@ def test_a_record_of_lessons_has_the_agreement_on_images_that_training_may_use(
 
 
 def test_lessons_are_no_part_of_what_is_timed(school, config, monkeypatch):
-    monkeypatch.setattr("smtlayer_studies.runs.epoch_timing.make_task", lambda options, data_dir: school)
+    monkeypatch.setattr(
+        "smtlayer_studies.runs.epoch_timing.make_task", lambda options, data_dir: school
+    )
     (timing,) = time_epochs([config(**LESSONS)], 1)
     assert (len(timing.seconds), len(timing.conventional_seconds)) == (1, 1)
     assert school.made["scout"].batches == 0

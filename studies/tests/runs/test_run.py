@@ -10,22 +10,31 @@ import z3
 from helpers import GivesUp
 from smtlayer import SMTLayer, Theory, __version__
 from smtlayer.errors import ConfigError
-from smtlayer_studies.tasks.base import Batch, Model, Rows
 from smtlayer_studies.runs import Epoch, RunRecord, Trainer, evaluate, run, time_epochs
+from smtlayer_studies.tasks.base import Batch, Model, Rows
 
 
 @pytest.fixture(autouse=True)
 def _bits(monkeypatch, task):
-    module = import_module("smtlayer_studies.runs.run")  # the name `run` is a function in the package
+    module = import_module(
+        "smtlayer_studies.runs.run"
+    )  # the name `run` is a function in the package
     monkeypatch.setattr(module, "make_task", lambda options, data_dir: task)
-    monkeypatch.setattr("smtlayer_studies.runs.epoch_timing.make_task", lambda options, data_dir: task)
+    monkeypatch.setattr(
+        "smtlayer_studies.runs.epoch_timing.make_task", lambda options, data_dir: task
+    )
 
 
 def test_a_run_leaves_configuration_record_and_weights(config, tmp_path):
     asked = config(seed=7)
     done = run(asked, tmp_path / "run")
     held = json.loads((tmp_path / "run" / "record.json").read_text())
-    assert (held["experiment"], held["method"], held["seed"], held["split"]) == ("bits", "best", 7, "test")
+    assert (held["experiment"], held["method"], held["seed"], held["split"]) == (
+        "bits",
+        "best",
+        7,
+        "test",
+    )
     assert held["scores"] == done.record.scores
     assert set(held["scores"]) == {
         "accuracy", "unseen_accuracy", "output_symbols", "representation", "overruled",

@@ -5,8 +5,8 @@ import torch
 
 from reports.made_runs import addition_runs
 from smtlayer.errors import ConfigError, MissingDataError
-from smtlayer_studies.runs.run_folder import RunFolder, find_runs, read_runs
 from smtlayer_studies.runs import evaluate
+from smtlayer_studies.runs.run_folder import RunFolder, find_runs, read_runs
 
 
 @pytest.fixture
@@ -77,8 +77,8 @@ def test_a_checkpoint_that_cannot_be_read_tells_nothing(copied):
     ("config.toml", "experiment = 'mine'\nmethod = 'best'\nseed = 0\nnonsense = 1",
      r"config\.toml cannot be used\. mine: unknown key 'nonsense'.* writes it again\.$"),
     ("record.json", "{}",
-     r"record of a run: no 'experiment' in it\. Delete it: the same train command makes it again\.$"),
-    ("record.json", '{"experiment": "mni', r"is not the record of a run: it is cut off or damaged\. Del"),
+     r"no 'experiment' in it\. Delete it: the same train command makes it again\.$"),
+    ("record.json", '{"experiment": "mni', r"record of a run: it is cut off or damaged\. Del"),
     ("record.json", "[]", r"is not the record of a run: it holds no JSON object\. Delete it"),
 ])  # fmt: skip
 def test_damaged_files_are_named_and_what_to_do_is_said(copied, file, text, error):

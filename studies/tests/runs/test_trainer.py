@@ -6,9 +6,9 @@ import torch
 
 from helpers import Stop
 from smtlayer.errors import ConfigError
-from smtlayer_studies.tasks.base import Rows
 from smtlayer_studies.runs import Trainer, TrainOptions
 from smtlayer_studies.runs.trainer import learning_rate, task_loss
+from smtlayer_studies.tasks.base import Rows
 
 
 def weights(model):

@@ -6,31 +6,16 @@ from pathlib import Path
 from typing import Any, get_args
 
 from smtlayer.errors import ConfigError, did_you_mean
-from smtlayer_studies.tasks.liars.task import LiarsPuzzle
 from smtlayer_studies.tasks.addition.task import MnistAddition
-from smtlayer_studies.tasks.base import Task
-from smtlayer_studies.tasks.algebra.task import VisualAlgebra
-from smtlayer_studies.tasks.sudoku.task import VisualSudoku
-from smtlayer_studies.tasks.sudoku.data import load_boards
-from smtlayer_studies.tasks.mnist import load_digits
 from smtlayer_studies.tasks.algebra.data import load_symbols
-from smtlayer_studies.tasks.liars.words import load_words
-from smtlayer.errors import ConfigError
+from smtlayer_studies.tasks.algebra.task import Configuration, NetworkName, VisualAlgebra
+from smtlayer_studies.tasks.base import Task, check_validation
 from smtlayer_studies.tasks.liars.task import LiarsPuzzle
-from smtlayer_studies.tasks.addition.task import MnistAddition
-from smtlayer_studies.tasks.base import Task
-from smtlayer_studies.tasks.algebra.task import VisualAlgebra
-from smtlayer_studies.tasks.sudoku.task import VisualSudoku
+from smtlayer_studies.tasks.liars.words import WordSource, load_words
+from smtlayer_studies.tasks.mnist import DigitData, Source, load_digits
 from smtlayer_studies.tasks.sudoku.data import load_boards
-from smtlayer_studies.tasks.mnist import load_digits
-from smtlayer_studies.tasks.algebra.data import load_symbols
-from smtlayer_studies.tasks.liars.words import load_words
-from smtlayer_studies.tasks.base import check_validation
-from smtlayer_studies.tasks.liars.words import WordSource
-from smtlayer_studies.tasks.mnist import DigitData, Source
+from smtlayer_studies.tasks.sudoku.task import VisualSudoku, check_options
 from smtlayer_studies.tasks.sudoku.theory import Reading
-from smtlayer_studies.tasks.algebra.task import Configuration, NetworkName
-from smtlayer_studies.tasks.sudoku.task import check_options
 
 
 def make_task(options: Mapping[str, Any], data_dir: Path | None = None) -> Task:

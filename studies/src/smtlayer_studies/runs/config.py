@@ -66,7 +66,9 @@ class RunConfig:
             object.__setattr__(self, "device", str(self.device))
         check_device(self.device)
         if not isinstance(self.task, Mapping):
-            raise ConfigError(f"{self.experiment}: task expects a table of options. Got {self.task!r}.")
+            raise ConfigError(
+                f"{self.experiment}: task expects a table of options. Got {self.task!r}."
+            )
         object.__setattr__(self, "task", dict(self.task))
         if "name" not in self.task:
             raise ConfigError(
@@ -93,7 +95,8 @@ class RunConfig:
             if key not in (*_GROUPS, "task"):
                 raise _unknown(experiment, key, (*_GROUPS, "task"))
         made: dict[str, Any] = {
-            name: _group(experiment, name, kind, data.get(name, {})) for name, kind in _GROUPS.items()
+            name: _group(experiment, name, kind, data.get(name, {}))
+            for name, kind in _GROUPS.items()
         }
         if data.get("layer") is False:
             made["layer"] = None

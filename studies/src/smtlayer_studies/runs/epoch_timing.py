@@ -6,10 +6,10 @@ from pathlib import Path
 from statistics import fmean, stdev
 
 from smtlayer.errors import ConfigError
+from smtlayer.provenance import here
 from smtlayer_studies.runs.build import make_task
 from smtlayer_studies.runs.config import RunConfig
 from smtlayer_studies.runs.options import PretrainOptions
-from smtlayer.provenance import here
 from smtlayer_studies.runs.records import write_json
 from smtlayer_studies.runs.trainer import Epoch, Trainer
 

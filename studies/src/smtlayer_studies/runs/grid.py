@@ -99,7 +99,7 @@ def train_jobs(
     runs: Path,
     options: Sequence[str] = (),
 ) -> list[Job]:
-    """One training per experiment, method and seed: all of one seed first, so that a table fills evenly.
+    """One training per experiment, method and seed; seed by seed, so that a table fills evenly.
 
     Args:
         methods: The methods of each experiment.

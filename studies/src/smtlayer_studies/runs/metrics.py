@@ -7,8 +7,8 @@ import torch
 from torch import Tensor, nn
 
 from smtlayer.solvers import Status
-from smtlayer_studies.tasks.base import Batch, Model, Rows
 from smtlayer.theory import Theory
+from smtlayer_studies.tasks.base import Batch, Model, Rows
 
 _AT_ONCE = 500  # rows
 

@@ -8,9 +8,9 @@ from typing import Any
 
 from smtlayer.errors import ConfigError
 from smtlayer.provenance import here
-from smtlayer_studies.tasks.base import Task
 from smtlayer_studies.runs.config import RunConfig
 from smtlayer_studies.runs.trainer import Epoch
+from smtlayer_studies.tasks.base import Task
 
 _NAME = "record.json"
 # Names in records of earlier versions, and those of today.
@@ -99,7 +99,8 @@ def with_current_names(data: Mapping[str, Any]) -> dict[str, Any]:
 def with_current_counts(epochs: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Epochs of a record or checkpoint, whose solver counts may have the names of earlier ones."""
     return [
-        epoch | {"solver": {_RENAMED_COUNTS.get(k, k): n for k, n in epoch.get("solver", {}).items()}}
+        epoch
+        | {"solver": {_RENAMED_COUNTS.get(k, k): n for k, n in epoch.get("solver", {}).items()}}
         for epoch in epochs
     ]
 

@@ -8,13 +8,13 @@ import torch
 from torch import nn
 
 from smtlayer.errors import ConfigError
-from smtlayer_studies.tasks.base import Model, Rows, SplitName, Task
 from smtlayer_studies.runs.build import make_task
 from smtlayer_studies.runs.checkpoints import Checkpoint
 from smtlayer_studies.runs.config import MOST_SEED, RunConfig
 from smtlayer_studies.runs.metrics import evaluate, teacher_agreement
 from smtlayer_studies.runs.records import RunRecord
 from smtlayer_studies.runs.trainer import Epoch, Event, Trainer
+from smtlayer_studies.tasks.base import Model, Rows, SplitName, Task
 
 _TEST_SEED = 1_000_003  # apart from the seeds of training, and the same test rows for every seed
 _JUDGED_ROWS = 5_000  # training rows by which restarts are compared

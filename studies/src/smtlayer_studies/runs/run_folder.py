@@ -15,10 +15,6 @@ from smtlayer_studies.runs.config import RunConfig
 from smtlayer_studies.runs.records import RunRecord, with_current_counts, with_current_names
 from smtlayer_studies.runs.run import scored_rows
 from smtlayer_studies.tasks.base import Model, Rows, SplitName, Task
-from smtlayer_studies.reports.paper import row_title
-from smtlayer_studies.runs import RunConfig, RunRecord, make_task, scored_rows
-from smtlayer_studies.runs.records import with_present_names
-from smtlayer_studies.tasks.base import Model, Rows, SplitName, Task
 
 _OWN = ("experiment", "method", "seed", "device")  # what stands above the tables of a config.toml
 _WRITTEN_AGAIN = "The same train command writes it again."
@@ -140,15 +136,16 @@ def find_runs(path: Path) -> list[Path]:
     """
     if not path.is_dir():
         raise MissingDataError(
-            f"There is no folder {path}. A run is a folder that `smtlayer train EXPERIMENT --out {path}` "
-            "writes."
+            f"There is no folder {path}. A run is a folder that "
+            f"`smtlayer train EXPERIMENT --out {path}` writes."
         )
     if (path / "config.toml").is_file():
         return [path]
     found = sorted({file.parent for file in path.glob("**/config.toml")})
     if not found:
         raise MissingDataError(
-            f"{path} holds no run: no config.toml, as `smtlayer train EXPERIMENT --out {path}` writes it."
+            f"{path} holds no run: no config.toml, as "
+            f"`smtlayer train EXPERIMENT --out {path}` writes it."
         )
     return sorted(found, key=lambda run: (run.parent, run.name != "conventional", run.name))
 

@@ -12,11 +12,16 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from smtlayer.errors import ConfigError
-from smtlayer_studies.tasks.base import Batch, Model, Rows, Scouting, Task, Teaching
-from smtlayer_studies.runs.checkpoints import Checkpoint, interruptible, random_state, set_random_state
+from smtlayer.loop import Stepper, solver_counts, solver_layers
+from smtlayer_studies.runs.checkpoints import (
+    Checkpoint,
+    interruptible,
+    random_state,
+    set_random_state,
+)
 from smtlayer_studies.runs.config import RunConfig
 from smtlayer_studies.runs.options import PretrainOptions, TrainOptions
-from smtlayer.loop import Stepper, solver_counts, solver_layers
+from smtlayer_studies.tasks.base import Batch, Model, Rows, Scouting, Task, Teaching
 
 PhaseName = Literal["pretrain", "train"]
 _LOOK = 8  # steps between looks at the loss, each of which makes a GPU wait
@@ -236,8 +241,8 @@ class Trainer:
             return batch
         if not batch.features.is_floating_point():
             raise ConfigError(
-                f"{self.config.experiment}: train.shift moves images, and {self.task.name} has none. "
-                f"Set it to 0."
+                f"{self.config.experiment}: train.shift moves images, and {self.task.name} has "
+                f"none. Set it to 0."
             )
         down, right = torch.randint(-most, most + 1, (2,)).tolist()
         return replace(batch, features=batch.features.roll((down, right), dims=(-2, -1)))
