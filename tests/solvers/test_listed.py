@@ -174,7 +174,7 @@ class Wrong:
         ("sharp", "not the mean over all models"),
         ("nearly", "not the mean over all models"),
         ("always", "status differs"),
-        ("careless", "a sample that is no model"),
+        ("careless", "a sample "),
         ("flat", "too often or too rarely"),
     ],
 )
