@@ -196,7 +196,7 @@ class Endless(IterableDataset):
 
 @pytest.mark.parametrize("options", [{"max_epochs": -1}, {"max_epochs": 1}])
 def test_a_training_of_unknown_length_needs_a_total(options):
-    with pytest.raises(ValueError, match=r"cannot tell how many steps .* give the callback total"):
+    with pytest.raises(ValueError, match=r"does not know how many steps .* pass total"):
         make_trainer(**options).fit(Xor(), DataLoader(Endless(), 4))
 
 

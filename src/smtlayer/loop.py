@@ -1,7 +1,4 @@
-"""This file holds one step of training for any module with solver layers inside.
-
-Nothing here knows of tasks: it is for plain PyTorch loops, and the trainer is one of them.
-"""
+"""Training steps for any module with solver layers inside, for use in plain PyTorch loops."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -10,6 +7,7 @@ from typing import Any, final
 import torch
 from torch import Tensor, nn
 
+from smtlayer.errors import ArgumentError
 from smtlayer.nn import SMTLayer
 from smtlayer.plain import is_finite, is_whole
 
@@ -17,14 +15,14 @@ _STATE = ("done", "optimizer", "schedule")
 
 
 def solver_layers(module: nn.Module) -> list[SMTLayer]:
-    """All solver layers inside a module, itself included."""
+    """All solver layers of a module, including the module itself."""
     return [part for part in module.modules() if isinstance(part, SMTLayer)]
 
 
 def solver_counts(module: nn.Module) -> dict[str, float]:
-    """What the layers inside a module counted since they were last reset, added up.
+    """The sum of `layer.stats` over all solver layers of a module, since their last reset.
 
-    Reading the counts makes a GPU wait, so do it once in a while rather than at every step.
+    Reading the counts synchronises with the GPU, so do not do it at every step.
 
     Examples:
         >>> import z3
@@ -43,16 +41,16 @@ def solver_counts(module: nn.Module) -> dict[str, float]:
 
 @final
 class Stepper:
-    """Does one step of an optimiser at a time, and tells the layers how far training has come.
+    """Performs training steps and sets `layer.progress` of all solver layers.
 
-    Rules with a schedule (`marginal(temperature=anneal(4, 1))`) follow `layer.progress`, the share
-    of the training that is done.
+    Rules that change during training (`marginal(temperature=anneal(4, 1))`) follow
+    `layer.progress`, the fraction of training that is done.
 
     Args:
-        module: What is trained; all solver layers inside are told.
-        optimizer: Any.
-        total: Steps that the training will have.
-        clip: Norm that gradients are clipped to; 0 for no clipping.
+        module: The module to train.
+        optimizer: Any optimiser.
+        total: Number of steps of the whole training.
+        clip: Norm to which gradients are clipped; 0 for no clipping.
         schedule: A learning-rate scheduler that steps with the optimiser.
 
     Examples:
@@ -60,10 +58,10 @@ class Stepper:
         >>> from smtlayer import Theory
         >>> a, b, y = z3.Bools("a b y")
         >>> layer = SMTLayer(Theory(y == z3.And(a, b), inputs=[a, b], outputs=[y]))
-        >>> model = nn.Sequential(nn.Linear(2, 2), layer)
-        >>> step = Stepper(model, torch.optim.Adam(model.parameters(), 0.1), total=2)
+        >>> network = nn.Sequential(nn.Linear(2, 2), layer)
+        >>> step = Stepper(network, torch.optim.Adam(network.parameters(), 0.1), total=2)
         >>> for _ in range(2):
-        ...     outputs = model(torch.ones(4, 2))
+        ...     outputs = network(torch.ones(4, 2))
         ...     loss = nn.functional.binary_cross_entropy_with_logits(outputs, torch.ones(4, 1))
         ...     step(loss)
         >>> layer.progress
@@ -80,11 +78,11 @@ class Stepper:
         schedule: torch.optim.lr_scheduler.LRScheduler | None = None,
     ) -> None:
         if not is_whole(total, 1):
-            raise ValueError(
+            raise ArgumentError(
                 f"Stepper expects total as a whole number, at least one step. Got {total!r}."
             )
         if not is_finite(clip, 0):
-            raise ValueError(
+            raise ArgumentError(
                 f"Stepper expects clip as a finite number, 0 for no clipping. Got {clip!r}."
             )
         self.optimizer = optimizer
@@ -94,10 +92,10 @@ class Stepper:
         self._clip = float(clip)
         self._parameters = list(module.parameters())
         self._layers = solver_layers(module)
-        self._tell()
+        self._set_progress()
 
     def __call__(self, loss: Tensor) -> None:
-        """Backward, clipping, a step, and the layers are told."""
+        """Performs one step: backward pass, clipping, optimiser, scheduler, progress."""
         self.optimizer.zero_grad(set_to_none=True)
         loss.backward()  # type: ignore[no-untyped-call]
         if self._clip:
@@ -106,26 +104,26 @@ class Stepper:
         if self.schedule is not None:
             self.schedule.step()
         self.done += 1
-        self._tell()
+        self._set_progress()
 
     def __iter__(self) -> Iterator[int]:
-        """The numbers of the steps that are left."""
+        """The indices of the remaining steps."""
         return iter(range(self.done, self.total))
 
     def state_dict(self) -> dict[str, object]:
-        """All that a later `load_state_dict` needs to go on."""
+        """The state that `load_state_dict` needs to continue."""
         schedule = None if self.schedule is None else self.schedule.state_dict()
         return {"done": self.done, "optimizer": self.optimizer.state_dict(), "schedule": schedule}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Goes on where `state_dict` was taken.
+        """Continues from a state that `state_dict` returned.
 
         Raises:
-            ValueError: If it is no such state, or was taken without the schedule that there is now.
+            ArgumentError: If it is not such a state, or lacks the state of the schedule.
         """
-        _refuse_other(state)
+        _check_state(state)
         if self.schedule is not None and state["schedule"] is None:
-            raise ValueError(
+            raise ArgumentError(
                 "Stepper expects the state of a Stepper with a schedule. Got one without. "
                 "Make this one without a schedule too."
             )
@@ -133,19 +131,19 @@ class Stepper:
         if self.schedule is not None:
             self.schedule.load_state_dict(state["schedule"])
         self.done = int(state["done"])
-        self._tell()
+        self._set_progress()
 
-    def _tell(self) -> None:
+    def _set_progress(self) -> None:
         for layer in self._layers:
             layer.progress = min(1.0, self.done / self.total)
 
 
-def _refuse_other(state: object) -> None:
-    """Raises unless this is what `state_dict` returns."""
+def _check_state(state: object) -> None:
+    """Raises unless the state comes from `state_dict`."""
     if isinstance(state, Mapping) and all(key in state for key in _STATE):
         return
     got = list(state) if isinstance(state, Mapping) else state
-    raise ValueError(
+    raise ArgumentError(
         f"Stepper expects a state from its state_dict(), a dict with {', '.join(_STATE)}. "
         f"Got {got!r}."
     )

@@ -1,4 +1,4 @@
-"""Versions, machine, commit and time: what a record needs to say where it comes from."""
+"""The origin of a record: versions, machine, commit and time."""
 
 import os
 import platform

@@ -1,4 +1,4 @@
-"""This file finds matplotlib, or says how to get it, and tells which files it can write."""
+"""Import of matplotlib, and validation of the names of picture files."""
 
 from pathlib import Path
 from typing import Any
@@ -9,7 +9,7 @@ _FORMATS = ("png", "pdf", "svg", "jpg", "jpeg", "webp", "tif", "tiff", "eps", "p
 
 
 def pyplot() -> Any:
-    """matplotlib's pyplot, drawing to files only."""
+    """`matplotlib.pyplot`, with the backend that draws to files."""
     try:
         import matplotlib
     except ImportError as error:
@@ -23,14 +23,14 @@ def pyplot() -> Any:
 
 
 def check_picture(path: Path, option: str) -> None:
-    """Refuses a path that no picture can have; to be called before the work that it shows.
+    """Raises if a picture cannot be written to a path; call it before the work to be drawn.
 
     Args:
-        path: The picture to write; folders that are missing will be made.
-        option: What named it.
+        path: The file to write. Missing folders will be made.
+        option: The option that holds the path, for error messages.
 
     Raises:
-        ConfigError: If it is a folder, in something that is none, or of no known format.
+        ConfigError: If the path is a folder, is not in a folder, or has an unknown format.
     """
     if path.is_dir():
         raise ConfigError(
@@ -43,4 +43,4 @@ def check_picture(path: Path, option: str) -> None:
         )
     place = next(parent for parent in path.absolute().parents if parent.exists())
     if not place.is_dir():
-        raise ConfigError(f"{option} expects a file in a folder. Got {path}, and {place} is none.")
+        raise ConfigError(f"{option} expects a file in a folder. Got {path}; {place} is a file.")

@@ -180,8 +180,8 @@ def test_seeds_that_are_no_number_of_starts_are_refused(seeds):
 @pytest.mark.parametrize(
     ("theory", "rules", "options", "said"),
     [
-        (None, ["core"], SHORT, "run_lab expects a Theory, or a problem from problem_of or task_p"),
-        ("liars-puzzle", ["core"], SHORT, "or task_problem. Got 'liars-puzzle'."),
+        (None, ["core"], SHORT, "run_lab expects a Theory, or a LabProblem such as problem_of"),
+        ("liars-puzzle", ["core"], SHORT, "such as problem_of returns. Got 'liars-puzzle'."),
         (addition(), None, SHORT, "run_lab expects a list of rules, as ['core']. Got None."),
         (addition(), core, SHORT, "run_lab expects a list of rules, as ['core']. Got core."),
         (addition(), [None], SHORT, "run_lab expects rules such as core, or their text. Got None."),
@@ -211,7 +211,7 @@ def test_a_text_alone_is_one_rule():
 def test_problems_that_cannot_be_are_refused():
     with pytest.raises(ConfigError, match=r"shown above 0 and at most 1. Got 0"):
         problem_of(addition(), shown=0)
-    with pytest.raises(ConfigError, match=r"every kind of symbol, which takes \d here. Got 1 rows"):
+    with pytest.raises(ConfigError, match=r"every value of a symbol, which takes \d here. Got 1"):
         problem_of(addition(), shown=0.05)
     with pytest.raises(ConfigError, match=r"add up to the theory's 4 input columns. Got 3, 2"):
         problem_of(addition(), widths=(3, 2))
@@ -219,7 +219,7 @@ def test_problems_that_cannot_be_are_refused():
 
 def test_theories_that_say_too_little_are_refused(monkeypatch):
     a, y = z3.Bools("a y")
-    with pytest.raises(TheoryError, match="inputs that decide the outputs"):
+    with pytest.raises(TheoryError, match="inputs that determine the outputs"):
         problem_of(Theory(z3.Or(a, z3.Not(a), y), inputs=[a], outputs=[y]))
     monkeypatch.setattr(lab_problems, "MAX_MODELS", 15)
     with pytest.raises(TooManyModelsError, match=r"has more than 15 models. Try a smaller"):

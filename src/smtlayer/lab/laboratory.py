@@ -1,13 +1,13 @@
-"""The laboratory: tries blame rules on a theory without a network or images.
+"""The lab: blame rules tried on a theory without a network or images.
 
-A network is replaced by the least that can learn: for each kind of symbol (the digit 3, say) one
-vector of logits, and Gaussian noise on each look at it. Nothing but the theory and the blame rule
-then decides whether the symbols get their meaning from the labels of whole rows. Where a rule gets
-stuck here, it often does so with images too, and finding out takes seconds.
+In place of a network, each value of a symbol (the digit 3, for example) has one vector of trainable
+logits, to which Gaussian noise is added each time it is read. Only the theory and the blame rule
+then decide whether training grounds the symbols. A rule that fails here often fails with images
+too, and the lab takes seconds.
 
 The layer and the rules are the real ones. All seeds are trained at once, as rows of one batch.
-Scores are taken on every combination of symbols that the problem tests, shown in training or not:
-a rule that is chosen by them has seen which combinations are tested, though no test image.
+Scores are measured on all combinations of symbols that the problem tests, whether or not training
+shows them. A rule chosen by these scores has seen the tested combinations, but no test images.
 """
 
 import math
@@ -35,26 +35,26 @@ from smtlayer.solvers import Table
 from smtlayer.solvers.table.models import list_models
 from smtlayer.theory import Theory
 
-GROUNDED = 0.98  # share of test rows that are right, from which on a seed counts as grounded
-_MOST_ROWS = 2_000  # rows of an evaluation; more are drawn from
-_CHANCE = 0.05  # a difference in counts that chance makes more often is none
+GROUNDED = 0.98  # test accuracy from which a seed counts as grounded
+_MOST_ROWS = 2_000  # rows of an evaluation, drawn at random from more
+_CHANCE = 0.05  # level of significance
 
 
 @dataclass(frozen=True)
 class LabOptions:
-    """How the laboratory trains: SGD with Nesterov momentum of 0.9.
+    """Options of training in the lab, which uses SGD with Nesterov momentum 0.9.
 
     Args:
-        steps: Steps of training.
-        rows: Rows of each seed in a batch.
+        steps: Training steps.
+        rows: Batch size per seed.
         lr: Learning rate in the first half of training.
-        late_lr: Learning rate at the start of the second half, from where it falls to nothing as a
-            cosine. Large steps are what leaves plateaus.
-        noise: Standard deviation of a logit from look to look.
+        late_lr: Learning rate at the start of the second half, in which it decays to 0 as a cosine.
+            Large steps help to leave plateaus.
+        noise: Standard deviation of the noise that is added to the logits.
         start: Standard deviation of the logits before training.
 
     Raises:
-        ConfigError: If one of them is no such number, or not above 0 (`noise` may be 0).
+        ConfigError: If a value is not a number above 0 (`noise` may be 0).
     """
 
     steps: int = 1000
@@ -76,7 +76,7 @@ class LabOptions:
             raise ConfigError(f"LabOptions: noise must be at least 0. Got {self.noise}.")
 
     def lr_at(self, progress: float) -> float:
-        """The learning rate when training has come this far."""
+        """The learning rate at a progress from 0 to 1."""
         if progress < 0.5:
             return self.lr
         return self.late_lr * (1 + math.cos(math.pi * (2 * progress - 1))) / 2
@@ -84,17 +84,17 @@ class LabOptions:
 
 @dataclass(frozen=True)
 class LabRun:
-    """What one rule came to, a number a seed, without noise."""
+    """The scores of one rule, one number per seed, measured without noise."""
 
     rule: str
-    train: tuple[float, ...]  # share of the shown rows that are right
-    test: tuple[float, ...]  # share of the tested rows that are right
-    symbols: tuple[float, ...]  # share of the kinds of symbols whose every column is read right
+    train: tuple[float, ...]  # accuracy on the rows that training shows
+    test: tuple[float, ...]  # accuracy on the tested rows
+    symbols: tuple[float, ...]  # fraction of values whose columns are all read right
     seconds: float  # for all seeds together
 
     @property
     def grounded(self) -> int:
-        """Seeds with at least 98 % of the tested rows right."""
+        """Number of seeds with a test accuracy of at least 98 %."""
         return sum(score >= GROUNDED for score in self.test)
 
     @property
@@ -104,50 +104,50 @@ class LabRun:
 
     @property
     def unnoticed(self) -> int:
-        """Seeds that are right on what training shows and still not grounded.
+        """Number of seeds with a high training accuracy that are not grounded.
 
-        Where this is 0, failures show in training accuracy, and starting anew cures them.
+        If this is 0, failures show in the training accuracy, and restarts solve them.
         """
         pairs = zip(self.train, self.test, strict=True)
         return sum(train >= GROUNDED > test for train, test in pairs)
 
     @property
     def renamed(self) -> int:
-        """Seeds that are grounded although they read some symbol otherwise than the theory means.
+        """Number of grounded seeds that read some symbols otherwise than the theory names them.
 
-        Two names may be exchanged throughout, say, where the outputs do not depend on it.
+        For example, two values can be exchanged throughout if the outputs do not depend on it.
         """
         pairs = zip(self.test, self.symbols, strict=True)
         return sum(test >= GROUNDED and symbols < 1 for test, symbols in pairs)
 
     @property
     def plateaus(self) -> tuple[tuple[int, int], ...]:
-        """Test accuracies in whole per cent, each with its number of seeds, best first."""
+        """Test accuracies in per cent, each with its number of seeds, best first."""
         return tuple(sorted(Counter(round(100 * t) for t in self.test).items(), reverse=True))
 
 
 @dataclass(frozen=True)
 class LabResult:
-    """What each rule came to on one problem."""
+    """The scores of all rules on one problem."""
 
     problem: str
     models: int
-    kinds: int  # of symbols
+    kinds: int  # values of symbols that occur
     shown: int  # rows in training
     tested: int
     seeds: int
     options: LabOptions
     runs: tuple[LabRun, ...]
-    left_out: int = 0  # choices of inputs that leave the outputs open, and are not shown
+    left_out: int = 0  # inputs that do not determine the outputs, and are not used
 
     @property
     def best(self) -> LabRun:
-        """The rule that grounds most seeds; of equals the one with the best mean, or the first."""
+        """The rule that grounds the most seeds; of several, the one with the best mean."""
         return max(self.runs, key=lambda run: (run.grounded, run.mean))
 
     @property
     def as_good(self) -> tuple[LabRun, ...]:
-        """Other rules that so few seeds cannot tell from the best (Fisher's exact test, 5 %)."""
+        """Rules that are not significantly worse than the best (Fisher's exact test, 5 %)."""
         best = self.best
         return tuple(
             run for run in self.runs
@@ -163,22 +163,22 @@ def run_lab(
     options: LabOptions = LabOptions(),  # noqa: B008 (frozen)
     on_step: Callable[[str, int], None] | None = None,
 ) -> LabResult:
-    """Tries blame rules on a theory: from how many random starts do symbols get their meaning?
+    """Tries blame rules on a theory and counts from how many random starts they ground it.
 
-    A rule such as `mix` draws once a batch, and so for all seeds alike.
+    A rule such as `mix` makes one random choice per batch, which all seeds share.
 
     Args:
-        theory: A theory, every model of which is shown whose inputs decide its outputs (`left_out`
-            of the result counts the others); or a problem, from `problem_of` or `task_problem`,
-            which says more.
-        rules: Blame rules, as objects or as text; a text alone is one rule.
-        seeds: Random starts. All rules begin with the same ones.
-        options: How to train.
-        on_step: Is told the rule and the number of steps done.
+        theory: A theory or a problem. For a theory, training shows all models whose inputs
+            determine the outputs (`left_out` of the result counts the others); `problem_of` has
+            more options.
+        rules: Blame rules, as objects or as text; a single text is one rule.
+        seeds: Number of random starts, the same for all rules.
+        options: Options of training.
+        on_step: Called with the rule and the number of steps done.
 
     Raises:
-        ValueError: If a rule cannot be read.
-        TypeError: If the theory, a rule or the options are none.
+        ArgumentError: If a rule cannot be parsed.
+        ArgumentTypeError: If the theory, a rule or the options have another type.
         ConfigError: If there are no rules or no seeds.
 
     Examples:
@@ -194,8 +194,8 @@ def run_lab(
         raise ConfigError(
             f"run_lab expects at least one rule and one seed. Got {len(parsed)} and {seeds!r}."
         )
-    seeds = int(seeds)  # numpy's are not JSON's
-    _refuse_other(theory, options)
+    seeds = int(seeds)  # a numpy integer cannot be written as JSON
+    _check_types(theory, options)
     problem = problem_of(theory) if isinstance(theory, Theory) else theory
     models = list_models(problem.theory, MAX_MODELS)
     kinds = _Readers(problem, 1, options.start).kinds
@@ -217,41 +217,40 @@ def _parsed(rules: str | Sequence[str | BlameRule]) -> list[BlameRule]:
     return [parse_rule(rule) if isinstance(rule, str) else rule for rule in given]
 
 
-def _refuse_other(theory: object, options: object) -> None:
+def _check_types(theory: object, options: object) -> None:
     if not isinstance(theory, Theory | LabProblem):
         raise ArgumentTypeError(
-            f"run_lab expects a Theory, or a problem from problem_of or task_problem. "
-            f"Got {theory!r}."
+            f"run_lab expects a Theory, or a LabProblem such as problem_of returns. Got {theory!r}."
         )
     if not isinstance(options, LabOptions):
         raise ArgumentTypeError(f"run_lab expects options as LabOptions(...). Got {options!r}.")
 
 
 class _Readers:
-    """Logits for each kind of symbol and each seed: what stands in for a network."""
+    """Trainable logits for each value of the symbols and each seed, in place of a network."""
 
     def __init__(self, problem: LabProblem, seeds: int, start: float) -> None:
         self._widths, self._readers = problem.widths, problem.readers
         every = torch.cat([problem.shown.inputs, problem.tested.inputs])
         parts = symbols_in(every, self._widths)
-        self.signs = []  # (kinds, width) a reader
+        self.signs = []  # (kinds, width) per reader
         for reader in range(max(self._readers) + 1):
             own = [p for p, r in zip(parts, self._readers, strict=True) if r == reader]
             self.signs.append(unique_rows(torch.cat(own)))
         self.logits = [
             torch.stack([_start(signs, seed, reader) for seed in range(seeds)]).mul_(start)
             for reader, signs in enumerate(self.signs)
-        ]  # (S, kinds, width) a reader
+        ]  # (S, kinds, width) per reader
         for logits in self.logits:
             logits.requires_grad_()
 
     @property
     def kinds(self) -> int:
-        """How many kinds of symbols there are."""
+        """Number of values of all symbols."""
         return sum(map(len, self.signs))
 
     def kinds_in(self, inputs: Tensor) -> Tensor:
-        """The number of the kind of each symbol: (C, n) to (C, symbols)."""
+        """The index of each symbol's value: (C, n) to (C, symbols)."""
         found = []
         for part, reader in zip(symbols_in(inputs, self._widths), self._readers, strict=True):
             same = (part[:, None] == self.signs[reader]).all(-1)  # (C, kinds)
@@ -259,13 +258,13 @@ class _Readers:
         return torch.stack(found, dim=-1)
 
     def read(self, kinds: Tensor) -> Tensor:
-        """What the readers of each seed say: (S, B, symbols) to (S, B, n)."""
+        """The logits of each seed: (S, B, symbols) to (S, B, n)."""
         seeds = torch.arange(len(kinds))[:, None]
         read = [self.logits[r][seeds, kinds[..., i]] for i, r in enumerate(self._readers)]
         return torch.cat(read, dim=-1)
 
     def right(self) -> Tensor:
-        """The share of kinds that are read right: (S,)."""
+        """The fraction of values that are read right: (S,)."""
         pairs = zip(self.logits, self.signs, strict=True)
         return torch.cat([((x > 0) == (s > 0)).all(-1) for x, s in pairs], dim=-1).double().mean(-1)
 
@@ -290,7 +289,7 @@ def _run(
         for step in _train(problem, layer, readers, seeds, options):
             if on_step is not None:
                 on_step(str(rule), step)
-        scores = [_right_rows(rows, layer, readers) for rows in (problem.shown, problem.tested)]
+        scores = [_accuracy(rows, layer, readers) for rows in (problem.shown, problem.tested)]
     train, test, symbols = (tuple(part.tolist()) for part in (*scores, readers.right()))
     return LabRun(str(rule), train, test, symbols, time.perf_counter() - begin)
 
@@ -309,15 +308,15 @@ def _train(
         logits = logits + options.noise * torch.randn_like(logits)
         outputs = layer(logits)
         optimizer.zero_grad()
-        # The layer scales a row by its gradient's size over n: a mean over each seed's own rows.
+        # The layer scales the gradient of a row by n: this makes it a mean over the rows of a seed.
         outputs.backward(-wanted[rows] * (n / m / options.rows))
         optimizer.step()
         yield step + 1
 
 
 @torch.no_grad()
-def _right_rows(rows: LabRows, layer: SMTLayer, readers: _Readers) -> Tensor:
-    """The share of rows that each seed gets right: (S,)."""
+def _accuracy(rows: LabRows, layer: SMTLayer, readers: _Readers) -> Tensor:
+    """The accuracy of each seed: (S,)."""
     if len(rows) > _MOST_ROWS:
         rows = rows[torch.randperm(len(rows))[:_MOST_ROWS]]
     seeds = len(readers.logits[0])
@@ -340,7 +339,7 @@ def one_thread() -> Iterator[None]:
 
 
 def _by_chance(more: int, fewer: int, seeds: int) -> float:
-    """How often so large a difference between two counts comes by chance alone, one-sided."""
+    """Probability of a difference at least this large by chance, one-sided."""
     both = more + fewer
     ways = [math.comb(seeds, k) * math.comb(seeds, both - k) for k in range(both + 1)]
     return sum(ways[more:]) / sum(ways)

@@ -1,4 +1,4 @@
-"""This file draws what the laboratory found: a dot for each seed, a line for each rule."""
+"""A plot of the lab's results: one dot per seed, one line per rule."""
 
 from pathlib import Path
 from textwrap import wrap
@@ -13,11 +13,11 @@ _NAME_WIDTH = 38  # characters of a rule on a line
 
 
 def draw_lab(result: LabResult, path: Path) -> Path:
-    """Test accuracy of every seed, a line a rule; dots on one spot are spread out.
+    """Draws the test accuracy of each seed, one line per rule; equal dots are spread out.
 
     Args:
-        result: What the laboratory found.
-        path: The picture to write.
+        result: The results.
+        path: The file to write.
     """
     plt = pyplot()
     names = ["\n".join(wrap(run.rule, _NAME_WIDTH)) for run in result.runs]

@@ -1,4 +1,4 @@
-"""This file holds what the laboratory trains on: rows of symbols, shown or only tested."""
+"""Problems for the lab: combinations of symbols that training shows or tests."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ MAX_MODELS = 20_000
 
 @dataclass(frozen=True, eq=False)
 class LabRows:
-    """Rows of symbols with the outputs that follow from them."""
+    """Combinations of symbols, one per row, with the outputs that follow from them."""
 
     inputs: Tensor  # (C, n) int8
     outputs: Tensor  # (C, m) int8
@@ -31,19 +31,19 @@ class LabRows:
 
 @dataclass(frozen=True, eq=False)
 class LabProblem:
-    """A theory, how its input columns make symbols, and which rows training shows."""
+    """A theory, the symbols in its input columns, and the rows that training shows and tests."""
 
     name: str
     theory: Theory
     widths: tuple[int, ...]  # columns of each symbol, in order
-    readers: tuple[int, ...]  # the number of the reader of each symbol
+    readers: tuple[int, ...]  # index of the reader of each symbol; symbols may share one
     shown: LabRows
     tested: LabRows
-    left_out: int = 0  # choices of inputs that leave the outputs open, and so are no rows
+    left_out: int = 0  # inputs that do not determine the outputs, and are not used
 
     @property
     def choices(self) -> int:
-        """How many choices of inputs there are, with those left out."""
+        """Number of different inputs, including those left out."""
         return self.left_out + len(unique_rows(torch.cat([self.shown.inputs, self.tested.inputs])))
 
 
@@ -56,23 +56,22 @@ def problem_of(
     shown: float = 1.0,
     seed: int = 0,
 ) -> LabProblem:
-    """A problem of any theory with few models: every model whose inputs decide its outputs.
+    """Makes a problem of a theory with few models: the models whose inputs determine the outputs.
 
     Args:
         theory: The theory.
-        name: What to call it.
-        widths: How many columns make a symbol, symbol by symbol; by default each input of the
-            theory is one.
-        separate: Whether each symbol has a reader of its own. Otherwise symbols share one that have
-            the same width and are both one-hot, or both not.
-        shown: Share of the rows that training shows, drawn at random such that every kind of symbol
-            occurs; the others are tested. With 1, all are shown and tested.
-        seed: Seed of that draw.
+        name: Name of the problem.
+        widths: Number of columns of each symbol; by default the symbols are those of the theory.
+        separate: Whether each symbol has its own reader. Otherwise symbols of the same width share
+            one if both or neither are one-hot.
+        shown: Fraction of the rows that training shows, drawn at random so that every value of a
+            symbol occurs; the others are tested. With 1, all rows are shown and tested.
+        seed: Seed of the random choice.
 
     Raises:
         TooManyModelsError: If the models cannot be listed.
-        TheoryError: If the theory has no model, or inputs never decide the outputs.
-        ConfigError: If an option cannot be used as given.
+        TheoryError: If the theory has no model, or no inputs determine the outputs.
+        ConfigError: If an option has a value that cannot be used.
 
     Examples:
         >>> import z3
@@ -82,11 +81,11 @@ def problem_of(
         ((0, 0), 4, 4)
     """
     if not 0 < shown <= 1:
-        raise ConfigError(f"The laboratory expects shown above 0 and at most 1. Got {shown:g}.")
+        raise ConfigError(f"The lab expects shown above 0 and at most 1. Got {shown:g}.")
     sizes = tuple(theory.input_widths if widths is None else widths)
     if min(sizes) < 1 or sum(sizes) != theory.n_inputs:
         raise ConfigError(
-            f"The laboratory expects widths of at least 1 that add up to the theory's "
+            f"The lab expects widths of at least 1 that add up to the theory's "
             f"{theory.n_inputs} input columns. Got {', '.join(map(str, sizes))}."
         )
     alike: Sequence[object] = sizes
@@ -100,15 +99,15 @@ def problem_of(
     count = round(shown * len(rows))
     if not needed <= count < len(rows):
         raise ConfigError(
-            f"The laboratory expects shown={shown:g} to leave at least one of {len(rows)} rows to "
-            f"test, and to show every kind of symbol, which takes {needed} here. Got {count} rows."
+            f"The lab expects shown={shown:g} to leave at least one of {len(rows)} rows to test, "
+            f"and to show every value of a symbol, which takes {needed} here. Got {count} rows."
         )
     parts = rows[order[:count]], rows[order[count:]]
     return LabProblem(name, theory, sizes, readers, *parts, left_out)
 
 
 def symbols_in(inputs: Tensor, widths: Sequence[int]) -> list[Tensor]:
-    """The columns of each symbol: (C, n) to (C, width) a symbol."""
+    """The columns of each symbol: (C, n) to (C, width) per symbol."""
     ends = list(accumulate(widths, initial=0))
     return [inputs[:, start:end] for start, end in pairwise(ends)]
 
@@ -120,30 +119,30 @@ def unique_rows(rows: Tensor) -> Tensor:
 
 
 def _readers(alike: Sequence[object]) -> tuple[int, ...]:
-    """Numbers for things, the same for equal ones."""
+    """Indices of readers, the same for symbols that are alike."""
     numbers = {thing: i for i, thing in enumerate(dict.fromkeys(alike))}
     return tuple(numbers[thing] for thing in alike)
 
 
 def _decided(theory: Theory) -> tuple[LabRows, int]:
-    """Models whose inputs leave one choice of outputs, and how many inputs leave several."""
+    """Models whose inputs determine the outputs, and the number of other inputs."""
     models = list_models(theory, MAX_MODELS)
     if not models.complete:
         raise TooManyModelsError(
-            f"The laboratory lists all models, and this theory {models.reason}.",
-            "Try a smaller instance of it: fewer or narrower inputs.",
+            f"The lab lists all models, and this theory {models.reason}.",
+            "Try a smaller instance: fewer or narrower inputs.",
         )
     if not len(models):
         raise TheoryError(
-            "The laboratory needs a theory with models. This one has none: its constraints "
-            "contradict each other. Theory.check() tells which do."
+            "The lab needs a theory with models. This one has none: its constraints contradict "
+            "each other. Theory.check() shows which."
         )
     times = Counter(map(tuple, models.inputs.tolist()))
     decided = torch.tensor([times[tuple(row)] == 1 for row in models.inputs.tolist()])
     if not decided.any():
         raise TheoryError(
-            "The laboratory needs inputs that decide the outputs, to tell right from wrong. In "
-            "this theory none do: add constraints, or leave out outputs that stay open."
+            "The lab needs inputs that determine the outputs, to check them. In this theory there "
+            "are none: add constraints, or leave out outputs that are not determined."
         )
     rows = LabRows(models.inputs[decided], models.outputs[decided])
     return rows, len(times) - len(rows)
@@ -152,7 +151,7 @@ def _decided(theory: Theory) -> tuple[LabRows, int]:
 def _covering_order(
     inputs: Tensor, widths: Sequence[int], readers: Sequence[int], seed: int
 ) -> tuple[Tensor, int]:
-    """A random order in which rows that bring a new kind come first, and how many these are."""
+    """A random order in which rows with a new value come first, and the number of these rows."""
     random = torch.randperm(len(inputs), generator=torch.Generator().manual_seed(seed)).tolist()
     met: set[tuple[int, tuple[int, ...]]] = set()
     first: list[int] = []
