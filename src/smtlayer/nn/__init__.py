@@ -6,12 +6,12 @@ from smtlayer.nn.rules.base import Blame as Blame
 from smtlayer.nn.rules.base import BlameRule as BlameRule
 from smtlayer.nn.rules.base import ForwardRule as ForwardRule
 from smtlayer.nn.rules.base import Question as Question
+from smtlayer.nn.rules.composite import mix as mix
+from smtlayer.nn.rules.composite import schedule as schedule
 from smtlayer.nn.rules.core import core as core
 from smtlayer.nn.rules.maxsmt import maxsmt as maxsmt
 from smtlayer.nn.rules.maxsmt import smt as smt
-from smtlayer.nn.rules.mix import mix as mix
 from smtlayer.nn.rules.parse import parse_rule as parse_rule
 from smtlayer.nn.rules.posterior import marginal as marginal
 from smtlayer.nn.rules.posterior import sample as sample
-from smtlayer.nn.rules.schedule import schedule as schedule
 from smtlayer.nn.stats import Stats as Stats

@@ -192,14 +192,8 @@ class SMTLayer(nn.Module):
         flat, mask = self._checked(logits, known)
         refuse_bad(flat, mask, self.theory)
         found = forward_pass(self._plan(), flat, to_signs(flat, mask))
-        batch = logits.shape[:-1]
-        return Solution(
-            found.status.reshape(batch),
-            found.inputs.reshape(*batch, self.theory.n_inputs),
-            found.outputs.reshape(*batch, self.theory.n_outputs),
-            found.cost.reshape(batch),
-            found.proved.reshape(batch),
-        )
+        parts = (found.status, found.inputs, found.outputs, found.cost, found.proved)
+        return Solution(*(part.reshape(logits.shape[:-1] + part.shape[1:]) for part in parts))
 
     @untraced
     @torch.no_grad()
@@ -271,18 +265,15 @@ class SMTLayer(nn.Module):
     def _checked(self, logits: Tensor, known: Tensor | None) -> tuple[Tensor, Tensor | None]:
         """Validates logits and mask and returns both as (B, n)."""
         check_logits(logits, self.theory)
-        n = self.theory.n_inputs
-        flat = logits.reshape(-1, n)
-        mask = None if known is None else self._mask(logits, known).reshape(-1, n)
-        return flat, mask
-
-    def _mask(self, logits: Tensor, known: Tensor) -> Tensor:
+        flat = logits.reshape(-1, self.theory.n_inputs)
+        if known is None:
+            return flat, None
         if not isinstance(known, Tensor) or known.dtype != torch.bool:
             kind = known.dtype if isinstance(known, Tensor) else type(known).__name__
             raise ArgumentTypeError(f"SMTLayer expects known as a bool tensor. Got {kind}.")
         check_plain(known, "known")
         try:
-            return known.to(logits.device).expand(logits.shape)
+            return flat, known.to(logits.device).expand(logits.shape).reshape(flat.shape)
         except RuntimeError as error:
             raise ArgumentError(
                 f"SMTLayer expects known of the logits' shape {tuple(logits.shape)}. "
@@ -311,7 +302,7 @@ class SMTLayer(nn.Module):
         )
 
     def __prepare_scriptable__(self) -> NoReturn:
-        raise RuntimeError(UNTRACEABLE)  # which torch.jit.script calls first
+        raise RuntimeError(UNTRACEABLE)  # torch.jit.script calls this first
 
     def __getstate__(self) -> dict[str, Any]:
         graphs = None if self._graphs is None else Graphs()

@@ -8,11 +8,10 @@ from typing import Any
 from smtlayer.errors import ArgumentError, ArgumentTypeError, did_you_mean
 from smtlayer.nn.rules.anneal import anneal
 from smtlayer.nn.rules.base import BlameRule
+from smtlayer.nn.rules.composite import mix, schedule
 from smtlayer.nn.rules.core import core
 from smtlayer.nn.rules.maxsmt import maxsmt
-from smtlayer.nn.rules.mix import mix
 from smtlayer.nn.rules.posterior import marginal, sample
-from smtlayer.nn.rules.schedule import schedule
 
 RULES: Mapping[str, BlameRule] = {repr(rule): rule for rule in (core, maxsmt, sample, marginal)}
 _FUNCTIONS: Mapping[str, Callable[..., Any]] = {

@@ -1,0 +1,150 @@
+"""Composite rules: `mix` draws one of several rules for each batch, `schedule` switches rules."""
+
+from abc import abstractmethod
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import accumulate, pairwise
+from typing import final
+
+import torch
+
+from smtlayer.errors import ArgumentError, ArgumentTypeError
+from smtlayer.nn.rules.anneal import Anneal, Number, checked_number, short, value_at
+from smtlayer.nn.rules.base import Blame, BlameRule, Question
+from smtlayer.solvers import Solver
+
+
+class CompositeRule(BlameRule):
+    """A rule that uses one of several rules for each batch."""
+
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def rules(self) -> Sequence[BlameRule]:
+        """The rules it chooses from."""
+
+    @property
+    def leaves(self) -> Sequence[BlameRule]:
+        """The single rules it is composed of, at any depth."""
+        return tuple(leaf for rule in self.rules for leaf in rule.leaves)
+
+    def blame(self, solver: Solver, question: Question) -> Blame:
+        """Returns the inputs to push in each row, by the chosen rule."""
+        return self.choose(question.progress.item()).blame(solver, question)
+
+
+@final
+@dataclass(frozen=True, slots=True, repr=False)
+class Mix(CompositeRule):
+    """One of several rules for each batch, at random; see `mix`."""
+
+    parts: tuple[tuple[BlameRule, Number], ...]  # each with its share
+
+    def __post_init__(self) -> None:
+        if not self.parts:
+            raise ArgumentError("mix expects at least one rule. Got none.")
+        checked = tuple((rule, checked_number("mix", "shares", share, zero=True))
+                        for rule, share in self.parts)  # fmt: skip
+        object.__setattr__(self, "parts", checked)
+        for progress in {0.0, 1.0, *(s.until for _, s in checked if isinstance(s, Anneal))}:
+            if not any(self._shares(progress)):
+                raise ArgumentError(
+                    f"mix expects a share above 0 at any time. All are 0 at a progress of "
+                    f"{short(progress)}."
+                )
+
+    @property
+    def rules(self) -> Sequence[BlameRule]:
+        """The rules it chooses from."""
+        return tuple(rule for rule, _ in self.parts)
+
+    def choose(self, progress: float) -> BlameRule:
+        """Returns one of the rules, by torch's default generator on the CPU."""
+        bounds = list(accumulate(self._shares(progress)))
+        drawn = torch.rand((), dtype=torch.float64, device="cpu").item() * bounds[-1]
+        last = bisect_left(bounds, bounds[-1])  # with a share, should rounding reach the total
+        return self.rules[min(bisect_right(bounds, drawn), last)]
+
+    def _shares(self, progress: float) -> list[float]:
+        return [value_at(share, progress) for _, share in self.parts]
+
+    def __repr__(self) -> str:
+        parts = (repr(r) if s == 1.0 else f"({r!r}, {short(s)})" for r, s in self.parts)
+        return f"mix({', '.join(parts)})"
+
+
+@final
+@dataclass(frozen=True, slots=True, repr=False)
+class Schedule(CompositeRule):
+    """One rule after the other; see `schedule`."""
+
+    parts: tuple[tuple[float, BlameRule], ...]  # each with the progress up to which it is used
+
+    def __post_init__(self) -> None:
+        ends = [checked_number("schedule", "ends", end) for end, _ in self.parts]
+        if any(isinstance(end, Anneal) for end in ends):
+            raise ArgumentError("schedule expects ends as numbers. Got anneal(...).")
+        rising = all(a < b for a, b in pairwise(ends))  # type: ignore[operator]
+        if not rising or not ends or ends[-1] != 1:
+            raise ArgumentError(
+                f"schedule expects pairs (end, rule) with ends that rise up to 1. "
+                f"Got ends {', '.join(map(short, ends)) or 'of nothing'}."
+            )
+        object.__setattr__(self, "parts", tuple(zip(ends, self.rules, strict=True)))
+
+    @property
+    def rules(self) -> Sequence[BlameRule]:
+        """The rules it chooses from."""
+        return tuple(rule for _, rule in self.parts)
+
+    def choose(self, progress: float) -> BlameRule:
+        """Returns the rule for this progress."""
+        return next((rule for end, rule in self.parts if progress < end), self.rules[-1])
+
+    def __repr__(self) -> str:
+        return f"schedule({', '.join(f'({short(end)}, {rule!r})' for end, rule in self.parts)})"
+
+
+def mix(*parts: BlameRule | tuple[BlameRule, Number]) -> Mix:
+    """Draws one of several rules for each batch.
+
+    Args:
+        parts: Rules, or pairs of a rule and its share. A rule alone has a share of 1; shares count
+            in proportion to their sum, and may change with progress.
+
+    Examples:
+        >>> from smtlayer.nn import anneal, core, marginal
+        >>> mix(core, marginal)
+        mix(core, marginal)
+        >>> mix((core, anneal(0, 1)), (marginal, anneal(1, 0))).choose(progress=1.0)
+        core
+    """
+    pairs = [(part, 1.0) if isinstance(part, BlameRule) else part for part in parts]
+    for part in pairs:
+        if not (isinstance(part, tuple) and len(part) == 2 and isinstance(part[0], BlameRule)):
+            raise ArgumentTypeError(
+                f"mix expects rules such as core, alone or in pairs (rule, share). Got {part!r}."
+            )
+    return Mix(tuple(pairs))
+
+
+def schedule(*parts: tuple[float, BlameRule]) -> Schedule:
+    """Uses one rule after the other as training goes on.
+
+    Args:
+        parts: Pairs of the progress at which the use of a rule ends, rising up to 1, and the rule.
+
+    Examples:
+        >>> from smtlayer.nn import core, marginal
+        >>> rule = schedule((0.3, marginal(temperature=4)), (1.0, core))
+        >>> [rule.choose(progress) for progress in (0.0, 0.3, 1.0)]
+        [marginal(temperature=4), core, core]
+    """
+    for part in parts:
+        if not (isinstance(part, tuple) and len(part) == 2 and isinstance(part[1], BlameRule)):
+            raise ArgumentTypeError(
+                f"schedule expects rules such as core in pairs (end, rule). Got {part!r}."
+            )
+    return Schedule(parts)
