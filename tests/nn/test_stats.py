@@ -3,6 +3,7 @@
 import copy
 import pickle
 from dataclasses import dataclass
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -119,12 +120,13 @@ def test_hits_survive_a_journey_and_a_reset_ends_them():
 
 
 def test_nothing_is_counted_while_counting_is_paused():
-    stats = Stats()
-    with stats.paused():
-        stats.add_hits(3)
+    stats, solver = Stats(), SimpleNamespace(cache_hits=4)
+    with stats.paused(), stats.clock(solver):
+        solver.cache_hits += 3
         stats.add({"sat": torch.ones(2, dtype=torch.bool)})
     assert (stats.cache_hits, stats.sat) == (0, 0)
-    stats.add_hits(3)
+    with stats.clock(solver):
+        solver.cache_hits += 3
     assert stats.cache_hits == 3
 
 

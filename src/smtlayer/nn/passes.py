@@ -1,7 +1,5 @@
 """The forward and the backward pass of the layer over a batch."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 import torch
@@ -44,7 +42,8 @@ class Plan:
 
 def forward_pass(plan: Plan, logits: Tensor, signs: Tensor) -> Solution:
     """Answers a batch by the forward rule and counts its rows."""
-    with _solving(plan, signs.device):
+    # Sums of signs must be exact, so autocast is off.
+    with plan.stats.clock(plan.solver), torch.autocast(signs.device.type, enabled=False):
         solution = plan.forward.answer(
             plan.solver, signs, lambda: confidence(logits, signs, plan.weights)
         )
@@ -90,7 +89,7 @@ def backward_pass(
     # Both kinds of weights have the order of |logit|.
     weights = confidence(logits, signs, plan.weights if plan.backward.needs_weights else "logit")
     question = Question(logits.to(real), signs, weights, wanted, correct, wrong, progress)
-    with _solving(plan, signs.device):
+    with plan.stats.clock(plan.solver), torch.autocast(signs.device.type, enabled=False):
         blame = plan.backward.blame(plan.solver, question)
     _check_blame(plan.backward, blame, signs)
     plan.stats.add({
@@ -112,15 +111,6 @@ def is_bad(logits: Tensor, known: Tensor | None) -> Tensor:
     """Which of the known logits are NaN or infinite: (B, n) bool."""
     bad = ~logits.isfinite()
     return bad if known is None else bad & known
-
-
-@contextmanager
-def _solving(plan: Plan, device: torch.device) -> Iterator[None]:
-    """Times the solver and turns off autocast, because its sums of signs must be exact."""
-    before = plan.solver.cache_hits
-    with plan.stats.clock(), torch.autocast(device.type, enabled=False):
-        yield
-    plan.stats.add_hits(plan.solver.cache_hits - before)
 
 
 def _check_blame(rule: BlameRule, blame: object, signs: Tensor) -> None:

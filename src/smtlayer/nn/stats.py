@@ -8,6 +8,8 @@ from typing import Any, final
 import torch
 from torch import Tensor
 
+from smtlayer.solvers import Solver
+
 _COUNTS = (
     "sat", "unsat", "unknown", "unproved", "correct", "blamed", "without_gradient",
     "contradicted", "undecided", "cache_hits",
@@ -56,11 +58,6 @@ class Stats:
         if not self._paused:
             self._totals[key].add_(counts)
 
-    def add_hits(self, rows: int) -> None:
-        """Counts rows that a solver answered from its cache, which is on the host."""
-        if not self._paused:
-            self._hits += rows
-
     @contextmanager
     def paused(self) -> Iterator[None]:
         """Counts nothing inside the block."""
@@ -71,13 +68,15 @@ class Stats:
             self._paused = False
 
     @contextmanager
-    def clock(self) -> Iterator[None]:
-        """Adds the time of the block to `solver_seconds`."""
-        start = time.perf_counter()
+    def clock(self, solver: Solver | None = None) -> Iterator[None]:
+        """Adds the time of the block to `solver_seconds`, and the solver's cache hits in it."""
+        start, hits = time.perf_counter(), 0 if solver is None else solver.cache_hits
         try:
             yield
         finally:
             self._seconds += time.perf_counter() - start
+            if solver is not None and not self._paused:
+                self._hits += solver.cache_hits - hits
 
     @property
     def solver_seconds(self) -> float:
