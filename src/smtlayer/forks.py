@@ -1,8 +1,8 @@
-"""Forks while z3 works in other threads: these pause, so that z3 is usable in the child.
+"""Safe forks while other threads are inside z3, so that z3 can be used in the child.
 
 A child has a copy of all locks of z3 (of its allocator, its symbols, its timers) but only one
 thread: a lock that another thread held at the fork is never released there. So a fork waits until
-no thread of this library is inside z3. Long calls are stopped and asked again afterwards.
+no thread of this library is inside z3. Long calls are interrupted and repeated after the fork.
 """
 
 import ctypes
@@ -19,30 +19,30 @@ from smtlayer.interrupts import CALLS, stoppable
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
-_LOOK_S = 0.001
-PATIENCE_S = 10.0  # how long a fork waits
+_POLL_S = 0.001
+PATIENCE_S = 10.0  # longest time that a fork waits
 
 
 @final
 class _Work:
-    """What one thread does with z3."""
+    """The state of one thread that uses z3."""
 
     def __init__(self) -> None:
         self.paused = False
 
 
-# Under the interpreter's lock each step below is seen by all threads in order: a thread makes
-# itself known and then looks for forks, a fork makes itself known and then looks for threads.
+# With the interpreter's lock all threads see each step below in order: a thread registers and then
+# checks for forks, a fork registers and then checks for threads.
 _working: dict[int, _Work] = {}  # by thread
-_forking: dict[int, bool] = {}  # by thread, whether all others have paused
+_forking: dict[int, bool] = {}  # by thread: whether all others have paused
 _trapped = False  # whether this process was forked while another thread was inside z3
 
 
 def uses_z3(function: Callable[_P, _T]) -> Callable[_P, _T]:
-    """Decorates a function that calls z3: forks of other threads wait for it, or it for them.
+    """Decorates a function that calls z3: it and the forks of other threads wait for each other.
 
     Raises:
-        SolverCrashedError: In a child whose fork could not wait any longer; z3 might hang there.
+        SolverCrashedError: In a child whose fork waited in vain; z3 might hang there.
     """
 
     @wraps(function)
@@ -61,7 +61,7 @@ def uses_z3(function: Callable[_P, _T]) -> Callable[_P, _T]:
 
 
 def pause() -> None:
-    """Waits while another thread forks; to be called by `uses_z3` functions between z3 calls."""
+    """Waits while another thread forks; `uses_z3` functions call it between calls of z3."""
     if _trapped:
         raise SolverCrashedError(
             f"This process was forked while another thread was inside z3, and that thread did not "
@@ -73,16 +73,16 @@ def pause() -> None:
         while _forking.keys() - {thread}:
             work.paused = True
             while _forking.keys() - {thread}:
-                time.sleep(_LOOK_S)
+                time.sleep(_POLL_S)
             work.paused = False
 
 
 def finish(interrupt: Callable[[], None], ask: Callable[[], _T]) -> _T:
-    """What a long z3 call returns; a fork stops it, and it is called again.
+    """The result of a long z3 call, which is repeated if a fork interrupts it.
 
     Args:
-        interrupt: Makes z3 give up the call, from any thread.
-        ask: The call; it raises if z3 gives up.
+        interrupt: Interrupts the call, from any thread.
+        ask: The call; it raises if z3 is interrupted.
     """
     while True:
         pause()
@@ -92,19 +92,18 @@ def finish(interrupt: Callable[[], None], ask: Callable[[], _T]) -> _T:
 
 
 def leave_behind(thing: object) -> None:
-    """Keeps a solver of the parent process from ever being freed in a forked child.
+    """Keeps an object of the parent process from ever being freed in a forked child.
 
-    Another thread may have been changing it at the fork, so not even its destructor is safe.
+    Another thread may have been changing it at the fork, so even its destructor is not safe.
     """
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(thing))
 
 
 @final
 class PerProcess(Generic[_T]):
-    """A value that each process makes for itself, such as a solver or a lock.
+    """A value that does not survive a fork, such as a solver or a lock: each process makes its own.
 
-    Neither survives a fork: a child makes a new value at its first `get`, and the parent's value is
-    never freed there.
+    A child makes a new value at its first `get`, and never frees that of its parent.
 
     Args:
         make: Makes the value; called once per process, when it is first needed.
@@ -125,7 +124,7 @@ class PerProcess(Generic[_T]):
 
 
 def _before_fork() -> None:
-    """Stops z3 in all other threads and waits until they pause."""
+    """Interrupts z3 in all other threads and waits until they pause."""
     thread = threading.get_ident()
     _forking[thread] = False
     deadline = time.monotonic() + PATIENCE_S
@@ -137,7 +136,7 @@ def _before_fork() -> None:
         for other in busy:
             if (call := CALLS.get(other)) is not None:
                 call.stop()
-        time.sleep(_LOOK_S)
+        time.sleep(_POLL_S)
 
 
 def _after_fork_in_parent() -> None:
