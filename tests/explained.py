@@ -69,7 +69,7 @@ class Witness:
         for parts, names, terms, values in sides:
             for label in (label for part in parts for label in part.columns):
                 sign = int(values[names.index(label)])
-                assert sign, f"{label} is blamed and says nothing"
+                assert sign, f"{label} is blamed but free"
                 found.append(terms[label] if sign > 0 else z3.Not(terms[label]))
         return found
 

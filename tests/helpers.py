@@ -1,4 +1,4 @@
-"""What several test files share: backends, questions, and solvers that answer on purpose amiss."""
+"""Helpers of several test files: backends, queries, and solvers that are wrong on purpose."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""Runs the command line: in a process of its own as a person would, or quicker in this one."""
+"""Runs the command line, in a new process as a user would, or faster in this one."""
 
 import contextlib
 import io
@@ -33,7 +33,7 @@ def smtlayer(*words, **environment):
 
 
 def smtlayer_process(*words, **environment):
-    """The same in a process of its own."""
+    """The same in a new process."""
     return _done([*COMMAND, *map(str, words)], _environment(environment))
 
 

@@ -21,7 +21,7 @@ PATH = [
 # The studies and what uses them; each may import those before it.
 STUDIES = ["smtlayer_cli", "smtlayer_studies", "smtlayer_benchmarks", "smtlayer_playground"]
 # `Theory.check` asks solvers about a theory, inside the method; see the comment there.
-# `SMTLayer.explain` likewise imports the package that explains.
+# So does `SMTLayer.explain` with the package `explain`.
 EXCEPTIONS = {
     ("nn/layer.py", "explain"),
     ("theory/theory.py", "solvers"),

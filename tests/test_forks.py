@@ -104,7 +104,7 @@ def test_a_fork_waits_for_a_thread_that_is_between_two_z3_calls():
     assert order == ["last z3 call", "after the fork"]
 
 
-def test_a_child_whose_fork_could_not_wait_is_refused_z3_and_does_not_hang(monkeypatch):
+def test_a_child_whose_fork_could_not_wait_gets_an_error_and_does_not_hang(monkeypatch):
     monkeypatch.setattr(forks, "PATIENCE_S", 0.05)
     begun, end = threading.Event(), threading.Event()
 

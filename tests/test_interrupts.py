@@ -54,7 +54,7 @@ def handler():
 
 
 def factoring(bits, product):
-    """A solver that has to find two factors, in a context of its own."""
+    """A solver that has to find two factors, in a new z3 context."""
     p, q = z3.BitVecs("p q", bits, ctx=z3.Context())
     solver = z3.SimpleSolver(ctx=p.ctx)
     solver.set("ctrl_c", False)
@@ -220,7 +220,7 @@ def test_a_handler_that_raises_nothing_lets_the_question_go_on(handler):
     assert set(presses) == {signal.SIGINT}
 
 
-def test_a_handler_of_ones_own_decides_what_is_raised(handler):
+def test_the_handler_of_the_user_decides_what_is_raised(handler):
     def stop(number, frame):
         raise TimeoutError("enough")
 

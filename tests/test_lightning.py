@@ -103,7 +103,7 @@ def make_trainer(callback=None, callbacks=(), make=Trainer, **options):
     return make(callbacks=[callback or SolverCallback(), *callbacks], **(quiet | options))
 
 
-def test_progress_rises_to_one_and_every_layer_is_told():
+def test_progress_of_every_layer_rises_to_one():
     module = Xor(layers=2)
     make_trainer(max_epochs=2).fit(module, rows(20))
     assert module.seen == pytest.approx([step / 10 for step in range(10)])
@@ -113,7 +113,7 @@ def test_progress_rises_to_one_and_every_layer_is_told():
 def test_progress_counts_steps_and_not_batches():
     module = Xor()
     make_trainer(max_epochs=2, accumulate_grad_batches=2).fit(module, rows(20))
-    steps = [0, 0, 1, 1, 2, 3, 3, 4, 4, 5]  # the fifth batch of an epoch is a step of its own
+    steps = [0, 0, 1, 1, 2, 3, 3, 4, 4, 5]  # the fifth batch of an epoch makes one step alone
     assert module.seen == pytest.approx([step / 6 for step in steps])
     assert module.layers[0].progress == 1.0
 
@@ -269,7 +269,7 @@ def test_without_the_package_the_callback_says_what_to_install(monkeypatch):
         SolverCallback()
 
 
-@pytest.mark.slow  # imports all in a process of its own
+@pytest.mark.slow  # imports everything in a new process
 def test_without_the_package_all_else_can_be_imported():
     code = """
         import sys
@@ -281,7 +281,7 @@ def test_without_the_package_all_else_can_be_imported():
         try:
             SolverCallback()
         except smtlayer.errors.MissingPackageError as error:
-            print("told", error)
+            print("raised", error)
         paths = ["src/smtlayer/lightning.py", "tests/test_lightning.py"]
         sys.exit(pytest.main(["--collect-only", "-q", "-p", "no:cacheprovider", *paths]))
     """
@@ -290,7 +290,7 @@ def test_without_the_package_all_else_can_be_imported():
     first, second, *_ = done.stdout.splitlines()
     assert first == "imported False"
     assert second == (
-        "told The Lightning callback needs the lightning package. "
+        "raised The Lightning callback needs the lightning package. "
         'Install it with: pip install ".[lightning]" # in a checkout of smtlayer'
     )
 

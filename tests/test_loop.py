@@ -23,7 +23,7 @@ def loss_of(model):
     return binary_cross_entropy_with_logits(model(torch.randn(8, 2)), torch.ones(8, 1))
 
 
-def test_steps_tell_all_layers_how_far_training_has_come(model):
+def test_steps_set_the_progress_of_all_layers(model):
     step = Stepper(model, torch.optim.SGD(model.parameters(), 0.1), total=4)
     seen = []
     for _ in step:
@@ -68,15 +68,19 @@ def test_counts_of_all_layers_are_added_up(model):
 
 @pytest.mark.parametrize("total", [0, -3, math.nan, 2.5, None, "3", True])
 def test_a_total_that_is_no_number_of_steps_is_refused(model, total):
-    said = re.escape(f"Stepper expects total as a whole number, at least one step. Got {total!r}.")
-    with pytest.raises(ValueError, match=said):
+    message = re.escape(
+        f"Stepper expects total as a whole number, at least one step. Got {total!r}."
+    )
+    with pytest.raises(ValueError, match=message):
         Stepper(model, torch.optim.SGD(model.parameters(), 0.1), total=total)
 
 
 @pytest.mark.parametrize("clip", [-1, math.nan, math.inf, None, "1"])
 def test_a_norm_that_gradients_cannot_be_clipped_to_is_refused(model, clip):
-    said = re.escape(f"Stepper expects clip as a finite number, 0 for no clipping. Got {clip!r}.")
-    with pytest.raises(ValueError, match=said):
+    message = re.escape(
+        f"Stepper expects clip as a finite number, 0 for no clipping. Got {clip!r}."
+    )
+    with pytest.raises(ValueError, match=message):
         Stepper(model, torch.optim.SGD(model.parameters(), 0.1), total=1, clip=clip)
 
 
@@ -89,14 +93,14 @@ def test_numbers_of_numpy_are_numbers(model):
 
 
 @pytest.mark.parametrize("state", [{}, {"done": 1}, None])
-def test_a_state_that_is_none_is_told_and_nothing_is_loaded(model, state):
+def test_a_wrong_state_is_an_error_and_nothing_is_loaded(model, state):
     step = Stepper(model, torch.optim.SGD(model.parameters(), 0.1), total=1)
     with pytest.raises(ValueError, match=r"state from its state_dict\(\), a dict with done, opt"):
         step.load_state_dict(state)
     assert step.done == 0
 
 
-def test_a_state_without_the_schedule_is_told(model):
+def test_a_state_without_the_schedule_is_an_error(model):
     optimizer = torch.optim.SGD(model.parameters(), 1.0)
     state = Stepper(model, optimizer, total=2).state_dict()
     schedule = torch.optim.lr_scheduler.StepLR(optimizer, 1)

@@ -90,7 +90,7 @@ def test_examples_run(path, tmp_path, monkeypatch, capsys):
     assert expected[path.stem] in capsys.readouterr().out
 
 
-def test_the_results_are_shown_where_they_are_looked_for():
+def test_the_results_are_shown_on_the_pages_that_need_them():
     for page in ("README.md", "docs/index.md"):
         assert "<!-- summary -->\n| " in (ROOT / page).read_text()  # it is right: see below
     assert "<!-- table1 -->\n| " in (ROOT / "docs" / "explain" / "results.md").read_text()

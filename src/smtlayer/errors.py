@@ -17,7 +17,7 @@ class ArgumentTypeError(SMTLayerError, TypeError):
 
 
 class TheoryError(SMTLayerError, ValueError):
-    """A theory that cannot be built or used: its message says what to change."""
+    """A theory that cannot be built or used."""
 
 
 class UndeclaredSymbolError(TheoryError):

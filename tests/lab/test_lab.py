@@ -57,12 +57,12 @@ def test_maxsmt_gets_stuck_where_only_equal_pairs_are_shown_and_core_does_not():
     problem = task_problem("mnist-addition-10")
     stuck, free = run_lab(problem, ["maxsmt", "core"], seeds=6).runs
     assert stuck.grounded == 0
-    assert stuck.unnoticed == 0  # training accuracy tells
+    assert stuck.unnoticed == 0  # the training accuracy shows it
     assert max(stuck.train) < 0.98
     assert free.grounded >= 5
 
 
-def test_rules_that_look_at_progress_are_told_of_it():
+def test_rules_that_follow_progress_get_it():
     cooling = "schedule((0.5, marginal(temperature=anneal(8, 1, until=0.5))), (1, core))"
     seen = []
     result = run_lab(addition(), [cooling], seeds=3, options=SHORT,
@@ -129,7 +129,7 @@ def test_the_best_rule_grounds_most_seeds():
     assert [run.rule for run in result.as_good] == ["rule 0", "rule 1"]
 
 
-def test_twenty_seeds_tell_twenty_from_fourteen_but_not_from_sixteen():
+def test_with_twenty_seeds_twenty_differs_from_fourteen_but_not_from_sixteen():
     good, fair, poor = ((1.0,) * k + (0.5,) * (20 - k) for k in (20, 16, 14))
     assert [run.rule for run in made(good, fair, poor).as_good] == ["rule 1"]
 
@@ -144,7 +144,7 @@ def test_a_task_that_is_not_there_is_named():
         task_problem("liar-puzzle")
 
 
-def test_options_that_cannot_be_are_refused():
+def test_options_out_of_range_are_errors():
     with pytest.raises(ConfigError, match=r"steps must be above 0. Got 0"):
         LabOptions(steps=0)
     with pytest.raises(ConfigError, match=r"noise must be at least 0. Got -1"):
@@ -156,7 +156,7 @@ def test_options_that_cannot_be_are_refused():
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [
         ({"lr": math.inf}, "LabOptions: lr must be finite. Got inf."),
         ({"noise": math.nan}, "LabOptions: noise must be finite. Got nan."),
@@ -165,20 +165,20 @@ def test_options_that_cannot_be_are_refused():
         ({"start": "1"}, "LabOptions: start expects a number. Got '1'."),
     ],
 )
-def test_options_that_are_no_numbers_are_refused(options, said):
-    with pytest.raises(ConfigError, match=re.escape(said)):
+def test_options_that_are_no_numbers_are_refused(options, message):
+    with pytest.raises(ConfigError, match=re.escape(message)):
         LabOptions(**options)
 
 
 @pytest.mark.parametrize("seeds", ["3", 1.5, None, 0])
 def test_seeds_that_are_no_number_of_starts_are_refused(seeds):
-    said = re.escape(f"run_lab expects at least one rule and one seed. Got 1 and {seeds!r}.")
-    with pytest.raises(ConfigError, match=said):
+    message = re.escape(f"run_lab expects at least one rule and one seed. Got 1 and {seeds!r}.")
+    with pytest.raises(ConfigError, match=message):
         run_lab(addition(), ["core"], seeds=seeds)
 
 
 @pytest.mark.parametrize(
-    ("theory", "rules", "options", "said"),
+    ("theory", "rules", "options", "message"),
     [
         (None, ["core"], SHORT, "run_lab expects a Theory, or a LabProblem such as problem_of"),
         ("liars-puzzle", ["core"], SHORT, "such as problem_of returns. Got 'liars-puzzle'."),
@@ -188,8 +188,8 @@ def test_seeds_that_are_no_number_of_starts_are_refused(seeds):
         (addition(), ["core"], None, "run_lab expects options as LabOptions(...). Got None."),
     ],
 )
-def test_what_is_of_another_kind_is_refused(theory, rules, options, said):
-    with pytest.raises(TypeError, match=re.escape(said)):
+def test_arguments_of_another_type_are_errors(theory, rules, options, message):
+    with pytest.raises(TypeError, match=re.escape(message)):
         run_lab(theory, rules, options=options)
 
 
@@ -208,7 +208,7 @@ def test_a_text_alone_is_one_rule():
     assert type(result.seeds) is int
 
 
-def test_problems_that_cannot_be_are_refused():
+def test_impossible_problems_are_errors():
     with pytest.raises(ConfigError, match=r"shown above 0 and at most 1. Got 0"):
         problem_of(addition(), shown=0)
     with pytest.raises(ConfigError, match=r"every value of a symbol, which takes \d here. Got 1"):
@@ -217,7 +217,7 @@ def test_problems_that_cannot_be_are_refused():
         problem_of(addition(), widths=(3, 2))
 
 
-def test_theories_that_say_too_little_are_refused(monkeypatch):
+def test_theories_that_determine_no_outputs_are_errors(monkeypatch):
     a, y = z3.Bools("a y")
     with pytest.raises(TheoryError, match="inputs that determine the outputs"):
         problem_of(Theory(z3.Or(a, z3.Not(a), y), inputs=[a], outputs=[y]))

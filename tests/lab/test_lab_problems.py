@@ -22,7 +22,7 @@ def test_inputs_that_leave_outputs_open_are_counted():
     assert task_problem("mnist-addition-10").left_out == 0
 
 
-def test_they_are_counted_when_only_some_rows_are_shown():
+def test_inputs_left_out_are_counted_when_only_some_rows_are_shown():
     a, b, y = z3.Bools("a b y")
     theory = Theory(z3.Or(z3.And(a, b), y == z3.Xor(a, b)), inputs=[a, b], outputs=[y])
     problem = problem_of(theory, shown=0.67)
@@ -30,7 +30,7 @@ def test_they_are_counted_when_only_some_rows_are_shown():
     assert (problem.left_out, problem.choices) == (1, 4)
 
 
-def test_a_theory_without_a_model_is_told_from_one_that_says_too_little():
+def test_a_theory_without_models_differs_from_one_that_determines_no_outputs():
     a, y = z3.Bools("a y")
     with pytest.raises(TheoryError, match=r"has none: its constraints contradict.*Theory.check"):
         problem_of(Theory(z3.And(a, z3.Not(a), y), inputs=[a], outputs=[y]))

@@ -1,4 +1,4 @@
-"""DIMACS text is told apart from SMT-LIB 2 and from paths."""
+"""DIMACS text is distinguished from SMT-LIB 2 and from paths."""
 
 import pytest
 import torch

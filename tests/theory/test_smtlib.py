@@ -78,7 +78,7 @@ def test_a_theory_written_and_read_differs_nowhere(name):
     assert twin.output_names == theory.output_names
 
 
-def test_the_proof_of_equivalence_tells_theories_apart():
+def test_the_proof_of_equivalence_distinguishes_theories():
     a, b, y = z3.Bools("a b y")
     assert not differ_nowhere(xor(), Theory(y == z3.Or(a, b), [a, b], [y]))
 
@@ -252,7 +252,7 @@ def test_a_bound_name_beside_a_symbol_of_that_name_is_fine():
     assert SMTLayer(theory)(torch.tensor([[1.0], [-1.0]])).tolist() == [[1.0], [1.0]]
 
 
-def test_odd_places_to_read_from_are_told_apart(tmp_path):
+def test_text_and_paths_are_distinguished(tmp_path):
     with pytest.raises(TypeError, match=r"expects SMT-LIB text or a path. Got NoneType"):
         Theory.from_smtlib(None, ["a"], ["y"])
     with pytest.raises(TheoryError, match="the text is empty"):
@@ -268,7 +268,7 @@ def test_odd_places_to_read_from_are_told_apart(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("script", "said"),
+    ("script", "message"),
     [
         (
             r"(declare-const |\|| Bool){}(declare-const |x| Bool)(assert |x|)",
@@ -277,10 +277,10 @@ def test_odd_places_to_read_from_are_told_apart(tmp_path):
         ("(declare-const x Bool)(assert x)#| | |# {} |", r"line 1 has a comment within #\|"),
     ],
 )
-def test_no_script_makes_z3_write_a_file(tmp_path, script, said):
+def test_no_script_makes_z3_write_a_file(tmp_path, script, message):
     target = tmp_path / "written"
     hidden = f'(set-option :regular-output-channel "{target}")(echo "gotcha")'
-    with pytest.raises(TheoryError, match=said):
+    with pytest.raises(TheoryError, match=message):
         Theory.from_smtlib(script.format(hidden), inputs=["x"], outputs=["x"])
     assert not target.exists()
 

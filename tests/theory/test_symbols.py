@@ -1,4 +1,4 @@
-"""Values become signs and signs become values again, one at a time and in arrays."""
+"""Symbols convert values to signs and back, one at a time and in arrays."""
 
 import copy
 import math
@@ -377,7 +377,7 @@ def _refuse(*_):
     raise AssertionError("z3 was asked")
 
 
-def test_symbols_tell_where_their_columns_are_and_what_they_stand_for():
+def test_symbols_have_columns_and_values():
     p, v, x = z3.Bool("p"), z3.BitVec("v", 3), z3.Int("x")
     theory = over(v, one_hot(x, [4, 7]), p)
     symbols = theory.input_symbols

@@ -1,4 +1,4 @@
-"""A theory is its formula, its columns in order, and a digest that says when two are alike."""
+"""A theory has a formula, columns in order, and a digest that is equal for equal theories."""
 
 import copy
 import multiprocessing
@@ -230,7 +230,7 @@ CASES = {**THEORIES, **{f"random{seed}": lambda s=seed: random_theory(s) for see
 
 @pytest.mark.parametrize("copied", [copy.deepcopy, lambda t: pickle.loads(pickle.dumps(t))])
 @pytest.mark.parametrize("name", CASES)
-def test_a_copy_is_the_same_theory_in_a_context_of_its_own(name, copied):
+def test_a_copy_is_the_same_theory_in_a_new_context(name, copied):
     theory = CASES[name]()
     twin = copied(theory)
     assert twin == theory

@@ -1,4 +1,4 @@
-"""Whatever is wrong with a theory or a value, a message says what was expected and what came."""
+"""Error messages about theories and values name what was expected and what was given."""
 
 import copy
 import re
@@ -65,7 +65,7 @@ def test_what_is_not_a_symbol_is_no_input_or_output(wrong, role):
 
 
 @pytest.mark.parametrize(("symbol", "sort"), [(x, "Int"), (r, "Real"), (s, "String")])
-def test_a_symbol_without_columns_of_its_own_must_be_wrapped(symbol, sort):
+def test_a_symbol_of_a_sort_without_columns_must_be_wrapped(symbol, sort):
     message = f"input '{symbol}' has sort {sort}, which has no columns by itself. Wrap it: one_hot("
     with assert_refused(TypeError, f"Theory: {message}{symbol}, [...the values it may have...])."):
         Theory(symbol == symbol, inputs=[symbol], outputs=[y])
@@ -276,7 +276,7 @@ def test_decode_refuses_another_number_of_columns(shape):
         (SCRIPT + "stray", "at line 4, column 0: invalid command, '(' expected."),
     ],
 )
-def test_a_syntax_error_is_told_with_its_line(text, message):
+def test_a_syntax_error_is_reported_with_its_line(text, message):
     with assert_refused(TheoryError, f"Theory.from_smtlib: SMT-LIB text cannot be read {message}"):
         Theory.from_smtlib(text, inputs=["a"], outputs=["b c"])
 
@@ -292,7 +292,7 @@ def test_a_syntax_error_is_told_with_its_line(text, message):
         ("", "Declared: a, b c, n."),
     ],
 )
-def test_a_name_that_is_not_declared_is_told_with_a_hint(name, hint):
+def test_a_name_that_is_not_declared_is_reported_with_a_hint(name, hint):
     text = SCRIPT + "(declare-fun f (Int) Bool)(declare-fun n () Int)(define-fun alias () Bool a)"
     for inputs, outputs in (([name], ["a"]), (["a"], [name]), ([one_hot(name, [1, 2])], ["a"])):
         with assert_refused(
@@ -315,7 +315,7 @@ def test_from_smtlib_takes_names_not_symbols():
         Theory.from_smtlib(SCRIPT, inputs=[a], outputs=["b c"])
 
 
-def test_a_file_that_is_not_there_is_told_by_name(tmp_path):
+def test_a_missing_file_is_named(tmp_path):
     for missing in (tmp_path / "nothing (1).smt2", "assert a"):
         message = f"there is no file {str(missing)!r}, and it is not SMT-LIB text either."
         with assert_refused(TheoryError, f"Theory.from_smtlib: {message}"):
@@ -324,7 +324,7 @@ def test_a_file_that_is_not_there_is_told_by_name(tmp_path):
         Theory.from_smtlib("no script " * 1000, inputs=["a"], outputs=["a"])
 
 
-def test_a_file_that_is_not_text_is_told_by_name(tmp_path):
+def test_a_file_that_is_not_text_is_named(tmp_path):
     path = tmp_path / "binary.smt2"
     path.write_bytes(b"\xff\xfe(assert true)")
     with assert_refused(

@@ -16,7 +16,7 @@ BACKENDS = [Z3(), Auto(), Enumerate(), Sat(), Table()]
 
 
 def spare():
-    """Of each kind an input and an output that nothing is said about."""
+    """One unconstrained input and output of each kind."""
     other, letter = z3.BitVec("other", 2), z3.Int("letter")
     return Theory(
         y == a,

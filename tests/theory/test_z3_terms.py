@@ -1,4 +1,4 @@
-"""What z3 says of the terms of one context, to several threads and to forked processes."""
+"""The terms of one z3 context are read and printed by several threads and forked processes."""
 
 import multiprocessing as mp
 import os
@@ -11,7 +11,7 @@ import z3
 from smtlayer.theory import values
 from smtlayer.theory.values import rounded, text_of
 
-# z3 writes what it says of a context's terms to one place: unguarded threads mix it up, or crash.
+# z3 prints all terms of a context into one buffer: threads without a lock mix texts up, or crash.
 
 
 def test_threads_read_terms_at_the_same_time():
