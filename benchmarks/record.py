@@ -20,6 +20,7 @@ from typing import Any
 
 from smtlayer.provenance import here
 from smtlayer_studies.runs.records import RunRecord
+from smtlayer_studies.runs.run_folder import RECORD
 
 HERE = Path(__file__).parent
 RECORDS = HERE / "results"
@@ -97,7 +98,8 @@ def validation_line(record: RunRecord) -> dict[str, Any]:
 
 def add_validation(folders: Sequence[str], file: Path = RECORDS / "validation.jsonl") -> None:
     """Adds a line for each run."""
-    lines = [json.dumps(validation_line(RunRecord.read(folder))) for folder in folders]
+    records = [RunRecord.read(Path(folder, RECORD)) for folder in folders]
+    lines = [json.dumps(validation_line(record)) for record in records]
     with file.open("a", encoding="utf-8") as kept:
         kept.writelines(f"{line}\n" for line in lines)
 

@@ -7,7 +7,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from smtlayer.theory import Theory
-from smtlayer_studies.runs import RunConfig, RunRecord
+from smtlayer_studies.runs import RunConfig, RunFolder, RunRecord
 from smtlayer_studies.runs.records import here
 from smtlayer_studies.tasks.addition.theory import addition_theory
 from smtlayer_studies.tasks.base import Model
@@ -77,15 +77,15 @@ def write_run(
     """A finished run of this network."""
     data = {"task": task, "train": {"epochs": 1, "rows": 64}} | ({} if layer else {"layer": False})
     config = RunConfig.of(data, experiment=task["name"], method="best", seed=0, device="cpu")
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "config.toml").write_text(config.to_toml())
     head = nn.Linear(theory.n_inputs, theory.n_outputs) if config.layer is None else nn.Identity()
-    torch.save(Model(network, head).state_dict(), folder / "model.pt")  # a layer has no parameters
-    RunRecord(
+    record = RunRecord(
         experiment=task["name"], method="best", seed=0, data="sample",
         data_title="digits for a test", split="test", config=config.as_dict(), layer="",
         epochs=[], scores={"representation": 0.9}, epoch_seconds=0.0, **here("cpu"),
-    ).write(folder)  # fmt: skip
+    )  # fmt: skip
+    run = RunFolder.for_writing(folder, config)
+    run.write_config()
+    run.save(Model(network, head), record)
     return folder
 
 

@@ -169,7 +169,7 @@ def test_unfinished_runs_are_left_out_among_others_and_an_error_alone(runs, tmp_
     evaluate(tmp_path / "two", "--tolerance", "0", code=4)  # it was to be compared too
     answer = evaluate(tmp_path / "two" / "conventional", code=1)
     assert isinstance(answer.exception, MissingDataError)
-    assert "has not come to its end" in str(answer.exception)
+    assert "is not finished" in str(answer.exception)
 
 
 @pytest.mark.parametrize("file", ["model.pt", "record.json", "config.toml"])

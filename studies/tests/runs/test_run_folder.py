@@ -59,7 +59,7 @@ def test_an_unfinished_run_tells_its_epochs_and_has_no_model(copied):
     folder = RunFolder.read(copied)
     assert folder.record is None
     assert [epoch["phase"] for epoch in folder.epochs] == ["train", "train"]
-    with pytest.raises(MissingDataError, match=r"has no model\.pt: the training has not come to"):
+    with pytest.raises(MissingDataError, match=r"has no model\.pt: the training is not finished"):
         folder.load()
 
 

@@ -82,6 +82,16 @@ def test_a_finished_training_is_not_done_again(task, config, tmp_path):
     assert torch.equal(weights(first), weights(again))
 
 
+def test_a_checkpoint_with_earlier_names_is_resumed(task, config, tmp_path):
+    Trainer(task, config(), tmp_path).run()
+    state, events = torch.load(tmp_path / "checkpoint.pt"), []
+    assert state["config"].startswith("experiment = ")
+    state["config"] = state["config"].replace("experiment = ", "row = ")
+    torch.save(state, tmp_path / "checkpoint.pt")
+    Trainer(task, config(), tmp_path, events.append).run()
+    assert events == []
+
+
 def test_a_checkpoint_of_other_options_is_refused(task, config, tmp_path):
     Trainer(task, config(), tmp_path).run()
     with pytest.raises(ConfigError, match="belongs to a run with other options"):

@@ -9,14 +9,15 @@ from smtlayer_studies.runs.experiments import Experiment as Experiment
 from smtlayer_studies.runs.experiments import experiment_names as experiment_names
 from smtlayer_studies.runs.experiments import load_experiment as load_experiment
 from smtlayer_studies.runs.metrics import evaluate as evaluate
+from smtlayer_studies.runs.metrics import scored_rows as scored_rows
 from smtlayer_studies.runs.options import LayerOptions as LayerOptions
 from smtlayer_studies.runs.options import PretrainOptions as PretrainOptions
 from smtlayer_studies.runs.options import RestartOptions as RestartOptions
 from smtlayer_studies.runs.options import TrainOptions as TrainOptions
+from smtlayer_studies.runs.records import Epoch as Epoch
 from smtlayer_studies.runs.records import RunRecord as RunRecord
 from smtlayer_studies.runs.run import Run as Run
 from smtlayer_studies.runs.run import run as run
-from smtlayer_studies.runs.run import scored_rows as scored_rows
-from smtlayer_studies.runs.trainer import Epoch as Epoch
+from smtlayer_studies.runs.run_folder import RunFolder as RunFolder
 from smtlayer_studies.runs.trainer import Event as Event
 from smtlayer_studies.runs.trainer import Trainer as Trainer

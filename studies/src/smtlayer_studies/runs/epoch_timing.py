@@ -10,8 +10,8 @@ from smtlayer.provenance import here
 from smtlayer_studies.runs.build import make_task
 from smtlayer_studies.runs.config import RunConfig
 from smtlayer_studies.runs.options import PretrainOptions
-from smtlayer_studies.runs.records import write_json
-from smtlayer_studies.runs.trainer import Epoch, Trainer
+from smtlayer_studies.runs.records import Epoch, write_json
+from smtlayer_studies.runs.trainer import Trainer
 
 _THEORY = ("as_printed",)  # options of tasks that only the layer depends on
 

@@ -1,4 +1,4 @@
-"""This file scores a model on rows of a task."""
+"""Scores of a model on examples of a task."""
 
 from collections import defaultdict
 from collections.abc import Callable, Sequence
@@ -8,9 +8,11 @@ from torch import Tensor, nn
 
 from smtlayer.solvers import Status
 from smtlayer.theory import Theory
-from smtlayer_studies.tasks.base import Batch, Model, Rows
+from smtlayer_studies.runs.config import RunConfig
+from smtlayer_studies.tasks.base import Batch, Model, Rows, SplitName, Task
 
 _AT_ONCE = 500  # rows
+TEST_SEED = 1_000_003  # apart from training seeds; each seed has the same test examples
 
 
 @torch.no_grad()
@@ -49,6 +51,13 @@ def evaluate(
     if not joined.get("unanswered", torch.zeros(1)).any():
         joined.pop("unanswered", None)
     return {name: part.double().mean().item() for name, part in joined.items() if len(part)}
+
+
+def scored_rows(task: Task, config: RunConfig) -> tuple[SplitName, Rows]:
+    """Test examples, or validation examples if the task holds some out."""
+    chosen = config.task.get("validation", 0.0) > 0 or config.task.get("apart", 0) > 0
+    split: SplitName = "validation" if chosen else "test"
+    return split, task.rows(split, config.train.test_rows, TEST_SEED)
 
 
 @torch.no_grad()

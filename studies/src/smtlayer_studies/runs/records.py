@@ -1,22 +1,33 @@
-"""This file writes down a run: what was asked, where it ran, what came out."""
+"""The record of a run: its configuration, machine, epochs and scores."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from smtlayer.errors import ConfigError
 from smtlayer.provenance import here
 from smtlayer_studies.runs.config import RunConfig
-from smtlayer_studies.runs.trainer import Epoch
 from smtlayer_studies.tasks.base import Task
 
-_NAME = "record.json"
+PhaseName = Literal["pretrain", "train"]
 # Names in records of earlier versions, and those of today.
 _RENAMED = {"row": "experiment"}
 _RENAMED_SCORES = {"repaired": "overruled"}
 _RENAMED_COUNTS = {"settled": "correct", "asked": "blamed", "silent": "without_gradient"}
+
+
+@dataclass(frozen=True)
+class Epoch:
+    """The counts of one epoch."""
+
+    phase: PhaseName
+    loss: float
+    accuracy: float  # on training examples, during the epoch; 0 without labels
+    seconds: float
+    solver: dict[str, float]  # the layer's counts; empty without a layer
 
 
 @dataclass(frozen=True)
@@ -60,19 +71,14 @@ class RunRecord:
             sum(seconds) / len(seconds), restarts, **here(config.device),
         )  # fmt: skip
 
-    def write(self, folder: str | Path) -> Path:
-        """Writes `record.json` into a folder."""
-        return write_json(Path(folder) / _NAME, asdict(self))
-
     @classmethod
     def read(cls, path: str | Path) -> "RunRecord":
-        """A record that was written earlier: a file, or `record.json` in a folder.
+        """Reads a record, possibly of an earlier version.
 
         Raises:
-            ConfigError: If there is none, or the file is not one.
+            ConfigError: If there is no such file, or it is not a record.
         """
         path = Path(path)
-        path = path / _NAME if path.is_dir() else path
         if not path.is_file():
             raise ConfigError(f"There is no record {path}. Name the folder of a finished run.")
         try:
@@ -114,8 +120,15 @@ def _no_record(path: Path, reason: str) -> ConfigError:
 
 def write_json(path: Path, data: dict[str, Any]) -> Path:
     """Writes plain data to a file, all at once or not at all."""
+    with whole_file(path) as part:
+        part.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
+    return path
+
+
+@contextmanager
+def whole_file(path: Path) -> Iterator[Path]:
+    """Yields a temporary path to write to, which then replaces the file in one step."""
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f"{path.name}.part")
-    part.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
+    yield part
     part.replace(path)
-    return path

@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal, cast, final
+from typing import cast, final
 
 import torch
 import torch.nn.functional as F
@@ -13,29 +13,14 @@ from torch import Tensor, nn
 
 from smtlayer.errors import ConfigError
 from smtlayer.loop import Stepper, solver_counts, solver_layers
-from smtlayer_studies.runs.checkpoints import (
-    Checkpoint,
-    interruptible,
-    random_state,
-    set_random_state,
-)
 from smtlayer_studies.runs.config import RunConfig
 from smtlayer_studies.runs.options import PretrainOptions, TrainOptions
+from smtlayer_studies.runs.records import Epoch, PhaseName
+from smtlayer_studies.runs.resume import deferred_interrupt, random_state, set_random_state
+from smtlayer_studies.runs.run_folder import RunFolder
 from smtlayer_studies.tasks.base import Batch, Model, Rows, Scouting, Task, Teaching
 
-PhaseName = Literal["pretrain", "train"]
 _LOOK = 8  # steps between looks at the loss, each of which makes a GPU wait
-
-
-@dataclass(frozen=True)
-class Epoch:
-    """What happened in one epoch."""
-
-    phase: PhaseName
-    loss: float
-    accuracy: float  # on the training rows as they were seen; 0 without labels
-    seconds: float
-    solver: dict[str, float]  # the layer's counts; empty without a layer
 
 
 @dataclass(frozen=True)
@@ -78,8 +63,8 @@ class Trainer:
     Args:
         task: Rows and network.
         config: How to train.
-        folder: Where the checkpoint is kept, after every epoch and on Ctrl-C; None to keep none.
-            A checkpoint of the same configuration is gone on with, to the same result.
+        folder: Where checkpoints are saved, after every epoch and on Ctrl-C; None for nowhere.
+            A training that has a checkpoint there is resumed, with the same result.
         on_step: Called after each step.
     """
 
@@ -94,14 +79,14 @@ class Trainer:
         """The trained model; `epochs` then tells what happened."""
         torch.manual_seed(self.config.seed)
         network = self.task.network().to(self.config.device)
-        checkpoint = None if self.folder is None else Checkpoint(Path(self.folder), self.config)
-        state = None if checkpoint is None else checkpoint.load()
+        folder = None if self.folder is None else RunFolder(Path(self.folder), self.config)
+        state = None if folder is None else folder.load_checkpoint()
         self.epochs = [] if state is None else [Epoch(**epoch) for epoch in state["epochs"]]
         for number, phase in enumerate(self._phases(network)):
             module = phase.module.to(self.config.device)
             if state is not None and state["phase"] > number:
                 continue  # its module was made all the same, so that draws stay in step
-            self._run_phase(number, phase, module, checkpoint, state)
+            self._run_phase(number, phase, module, folder, state)
             state = None
         return cast(Model, module)  # the last phase's
 
@@ -166,7 +151,7 @@ class Trainer:
         number: int,
         phase: "_Phase",
         module: nn.Module,
-        checkpoint: Checkpoint | None,
+        folder: RunFolder | None,
         state: dict[str, object] | None,
     ) -> None:
         steps = steps_in_epoch(len(self._rows(0)), phase.options.batch_size)
@@ -181,8 +166,8 @@ class Trainer:
                 self.pupil.load_state_dict(state["pupil"])  # type: ignore[arg-type]
 
         def save() -> None:
-            if checkpoint is not None:
-                checkpoint.save({
+            if folder is not None:
+                folder.save_checkpoint({
                     "phase": number, "module": module.state_dict(),
                     "stepper": stepper.state_dict(), "sums": vars(sums),
                     "random": random_state(self.config.device),
@@ -191,7 +176,7 @@ class Trainer:
                 })  # fmt: skip
 
         module.train()
-        with interruptible() as interrupted:
+        with deferred_interrupt() as interrupted:
             for epoch in range(stepper.done // steps, phase.options.epochs):
                 if self._epoch(phase, module, stepper, sums, epoch, steps, interrupted):
                     sums = self._zero()
