@@ -119,7 +119,7 @@ def check_explanation(
     assert row.status == ("fits" if fits else "repaired" if repairs else "contradicts")
     if row.status != "contradicts":
         assert math.isclose(row.cost, min(costs.values()), rel_tol=1e-9)
-        answers = _models_told(witness, row.overruled, signs, weight, row.cost, row.answer)
+        answers = _models_of_answer(witness, row.overruled, signs, weight, row.cost, row.answer)
         assert answers, "no model gives this answer at this cost"
         check_runner_up(witness, row, signs, weight, costs)
     else:
@@ -161,7 +161,7 @@ def check_runner_up(
         assert rival.proved
         assert rival.answer != row.answer
         assert math.isclose(rival.cost, min(others), rel_tol=1e-9)
-        assert _models_told(witness, rival.overruled, signs, weight, rival.cost, rival.answer)
+        assert _models_of_answer(witness, rival.overruled, signs, weight, rival.cost, rival.answer)
 
 
 def check_wanted(
@@ -207,7 +207,7 @@ def _cost(inputs: Sequence[int], signs: Tensor, weight: Sequence[float]) -> floa
     return math.fsum(w for x, sign, w in pairs if sign and x != sign)
 
 
-def _models_told(
+def _models_of_answer(
     witness: Witness,
     overruled: Sequence[Overruled],
     signs: Tensor,

@@ -20,31 +20,31 @@ def explain_and_check(theory, *, seed=0, rows=6, backend=None, inference="maxsmt
     logits = random_logits(rows, theory.n_inputs, seed)
     known = torch.rand(logits.shape, generator=draw) < 0.8
     wanted = torch.randint(-1, 2, (rows, theory.n_outputs), generator=draw)
-    told = layer.explain(logits, wanted, known, runner_up=True)
-    json.dumps(told.to_list(), allow_nan=False)
+    explained = layer.explain(logits, wanted, known, runner_up=True)
+    json.dumps(explained.to_list(), allow_nan=False)
     witness = Witness(theory)
-    assert len(told) == rows
-    for i, row in enumerate(told):
+    assert len(explained) == rows
+    for i, row in enumerate(explained):
         check_explanation(
             witness, row, logits[i], known[i], wanted[i],
             weights=weights, repairs=inference == "maxsmt",
         )  # fmt: skip
         assert str(row)
         assert row._repr_html_()
-    return told
+    return explained
 
 
 @pytest.mark.parametrize("name", THEORIES)
 def test_every_statement_about_a_theory_of_any_kind_is_so(name):
-    told = explain_and_check(THEORIES[name](), rows=10)
-    assert {row.status for row in told} <= {"fits", "repaired"}
-    assert any(row.read for row in told)
+    explained = explain_and_check(THEORIES[name](), rows=10)
+    assert {row.status for row in explained} <= {"fits", "repaired"}
+    assert any(row.read for row in explained)
 
 
 @pytest.mark.parametrize("seed", seeds(12, 30))
 def test_every_statement_about_a_random_theory_is_so(seed):
-    told = explain_and_check(random_theory(seed), seed=seed)
-    assert {row.status for row in told} <= {"fits", "repaired"}
+    explained = explain_and_check(random_theory(seed), seed=seed)
+    assert {row.status for row in explained} <= {"fits", "repaired"}
 
 
 def test_random_theories_bring_about_every_kind_of_statement():
@@ -64,10 +64,10 @@ def test_random_theories_bring_about_every_kind_of_statement():
 def test_every_backend_and_rule_explains(backend, inference, weights):
     statuses = set()
     for seed in (11, 12, 25):
-        told = explain_and_check(
+        explained = explain_and_check(
             random_theory(seed), seed=seed, backend=backend, inference=inference, weights=weights
         )
-        statuses |= {row.status for row in told}
+        statuses |= {row.status for row in explained}
     assert statuses == {"fits", "repaired" if inference == "maxsmt" else "contradicts"}
 
 
@@ -139,7 +139,7 @@ def test_what_is_wanted_and_no_input_allows_blames_constraints_alone():
     )
 
 
-def test_what_is_wanted_and_allowed_blames_nobody():
+def test_what_is_wanted_and_allowed_blames_no_input():
     layer = SMTLayer(digits_theory())
     logits = 3.0 * layer.theory.encode(a=5, b=3).float()
     assert layer.explain(logits, wanted={"total": 8})[0].allows is True
@@ -168,10 +168,10 @@ def test_a_bool_tensor_wants_every_output():
 def test_one_wanted_answer_serves_all_rows():
     layer = SMTLayer(digits_theory())
     logits = 3.0 * layer.theory.encode(a=[5, 2], b=3).float()
-    told = layer.explain(logits, wanted={"total": 5})
-    assert [row.allows for row in told] == [False, True]
-    told = layer.explain(logits, wanted={"total": [8, 7]})
-    assert [row.wanted for row in told] == [{"total": 8}, {"total": 7}]
+    explained = layer.explain(logits, wanted={"total": 5})
+    assert [row.allows for row in explained] == [False, True]
+    explained = layer.explain(logits, wanted={"total": [8, 7]})
+    assert [row.wanted for row in explained] == [{"total": 8}, {"total": 7}]
 
 
 def test_symbols_that_read_several_values_or_none_are_explained():
@@ -198,7 +198,7 @@ def test_symbols_that_read_several_values_or_none_are_explained():
     assert "first not 1, 2, 3, 5 breaks:" in str(row)  # 4 is ruled out by the weekend
 
 
-def test_inputs_that_are_not_known_are_told_as_such():
+def test_inputs_that_are_not_known_are_reported_as_such():
     layer = SMTLayer(digits_theory())
     logits = torch.full((8,), math.nan)
     (row,) = layer.explain(logits, known=torch.zeros(8, dtype=torch.bool), runner_up=True)

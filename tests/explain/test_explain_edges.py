@@ -78,7 +78,7 @@ def test_autocast_changes_nothing():
     check_explanation(Witness(layer.theory), row, logits[0])
 
 
-def test_a_row_that_the_solver_gives_up_on_is_told_as_such():
+def test_a_row_that_the_solver_gives_up_on_is_reported_as_such():
     logits = torch.tensor([[2.0, 0.5], [2.0, -1.0]])
     layer = SMTLayer(theory(), backend=GivesUp((1, 1)), on_unknown="raise")
     unknown, fine = layer.explain(logits, wanted={"y": False}, runner_up=True)
@@ -94,7 +94,7 @@ def test_a_row_that_the_solver_gives_up_on_is_told_as_such():
     assert fine.runner_up_status == "found"
 
 
-def test_a_conflict_is_told_even_if_no_repair_was_found():
+def test_a_conflict_is_reported_even_if_no_repair_was_found():
     layer = SMTLayer(theory(), backend=GivesUp((1, 1), questions=("maximize",)))
     (row,) = layer.explain(torch.tensor([2.0, 0.5]))
     assert (row.status, row.fits) == ("unknown", False)
@@ -102,7 +102,7 @@ def test_a_conflict_is_told_even_if_no_repair_was_found():
     assert str(row).startswith("Contradicts the theory; no repair in time.")
 
 
-def test_a_repair_is_told_even_if_no_core_was_found():
+def test_a_repair_is_reported_even_if_no_core_was_found():
     layer = SMTLayer(theory(), backend=GivesUp((1, 1), questions=("core",)))
     (row,) = layer.explain(torch.tensor([2.0, 0.5]), wanted={"y": False})
     assert (row.status, row.fits, row.conflict) == ("repaired", False, None)
@@ -208,14 +208,14 @@ def test_unbounded_integers_have_runners_up_by_z3():
 
 def test_what_was_compiled_for_explanations_is_kept_and_not_copied():
     layer = SMTLayer(theory(), backend=Sat())
-    told = layer.explain(torch.tensor([2.0, 0.5]), runner_up=True)
+    explained = layer.explain(torch.tensor([2.0, 0.5]), runner_up=True)
     explainer = layer._explainer
     assert isinstance(explainer, Explainer)
-    assert layer.explain(torch.tensor([2.0, 0.5]), runner_up=True) == told
+    assert layer.explain(torch.tensor([2.0, 0.5]), runner_up=True) == explained
     assert layer._explainer is explainer
     for again in (copy.deepcopy(layer), pickle.loads(pickle.dumps(layer))):
         assert again._explainer is None
-        assert again.explain(torch.tensor([2.0, 0.5]), runner_up=True) == told
+        assert again.explain(torch.tensor([2.0, 0.5]), runner_up=True) == explained
 
 
 def test_threads_may_ask_one_layer():

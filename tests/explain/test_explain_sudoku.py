@@ -89,7 +89,7 @@ def test_a_whole_board_is_explained_and_short(reading):
     assert max(map(len, lines)) <= 80
 
 
-def test_the_rules_of_the_game_are_told_by_name():
+def test_the_rules_of_the_game_are_named():
     theory = sudoku_theory(3, "digits")
     hints = torch.zeros(1, 81, dtype=torch.int64)
     hints[0, [0, 5]] = 7  # both in the first row

@@ -1,4 +1,4 @@
-"""What explanations look like: in a terminal, in a notebook, as plain data."""
+"""Explanations in a terminal, in a notebook, and as plain data."""
 
 import dataclasses
 import json
@@ -57,61 +57,61 @@ Row 1. Fits the theory.
 
 
 def test_one_row_prints_without_a_number(layer):
-    told = layer.explain(LOGITS[1])
-    assert str(told) == str(told[0]) == repr(told) == repr(told[0])
-    assert str(told).startswith("Fits the theory.\n  read ")
+    explained = layer.explain(LOGITS[1])
+    assert str(explained) == str(explained[0]) == repr(explained) == repr(explained[0])
+    assert str(explained).startswith("Fits the theory.\n  read ")
 
 
 def test_a_long_batch_prints_its_first_rows_and_counts_all(layer):
-    told = layer.explain(LOGITS.repeat(15, 1))
-    assert str(told).endswith(
+    explained = layer.explain(LOGITS.repeat(15, 1))
+    assert str(explained).endswith(
         "\n\n... and 10 more rows. Of all 30: 15 fit the theory, 15 repaired."
     )
-    assert str(told).count("\n\n") == 20
-    assert "Row 19. " in str(told)
-    assert "Row 20. " not in str(told)
-    assert "10 more rows" in told._repr_html_()
-    assert told._repr_html_().count("<table") == 20
-    assert "more row." in str(told[:21])
+    assert str(explained).count("\n\n") == 20
+    assert "Row 19. " in str(explained)
+    assert "Row 20. " not in str(explained)
+    assert "10 more rows" in explained._repr_html_()
+    assert explained._repr_html_().count("<table") == 20
+    assert "more row." in str(explained[:21])
 
 
-def test_no_rows_are_told_as_such(layer):
-    told = layer.explain(torch.zeros(0, 8), wanted={"total": 8}, runner_up=True)
-    assert len(told) == 0
-    assert told.to_list() == []
-    assert str(told) == "No rows to explain."
-    assert "No rows to explain." in told._repr_html_()
+def test_no_rows_are_reported_as_such(layer):
+    explained = layer.explain(torch.zeros(0, 8), wanted={"total": 8}, runner_up=True)
+    assert len(explained) == 0
+    assert explained.to_list() == []
+    assert str(explained) == "No rows to explain."
+    assert "No rows to explain." in explained._repr_html_()
 
 
-def test_a_batch_of_any_shape_is_told_row_by_row(layer):
-    told = layer.explain(LOGITS.reshape(2, 1, 8), wanted={"total": [[8], [9]]})
-    assert [row.wanted["total"] for row in told] == [8, 9]
-    assert [row.status for row in told] == ["repaired", "fits"]
+def test_a_batch_of_any_shape_is_explained_row_by_row(layer):
+    explained = layer.explain(LOGITS.reshape(2, 1, 8), wanted={"total": [[8], [9]]})
+    assert [row.wanted["total"] for row in explained] == [8, 9]
+    assert [row.status for row in explained] == ["repaired", "fits"]
 
 
 def test_explanations_are_a_sequence(layer):
-    told = layer.explain(LOGITS)
-    assert isinstance(told, Explanations)
-    assert [row.status for row in told] == [told[0].status, told[-1].status]
-    assert told[1:] == layer.explain(LOGITS[1:])
-    assert isinstance(told[:1], Explanations)
-    assert told[0] in told
+    explained = layer.explain(LOGITS)
+    assert isinstance(explained, Explanations)
+    assert [row.status for row in explained] == [explained[0].status, explained[-1].status]
+    assert explained[1:] == layer.explain(LOGITS[1:])
+    assert isinstance(explained[:1], Explanations)
+    assert explained[0] in explained
     with pytest.raises(IndexError):
-        told[2]
-    assert pickle.loads(pickle.dumps(told)) == told
+        explained[2]
+    assert pickle.loads(pickle.dumps(explained)) == explained
     with pytest.raises(dataclasses.FrozenInstanceError):
-        told[0].status = "fits"
+        explained[0].status = "fits"
 
 
 def test_plain_data_goes_through_json(layer):
-    told = layer.explain(LOGITS, wanted={"total": 8}, runner_up=True).to_list()
-    assert json.loads(json.dumps(told, allow_nan=False)) == told
-    assert told[0]["fits"] is False
-    assert told[0]["answer"] == {"total": 11}
-    assert told[0]["overruled"] == [
+    explained = layer.explain(LOGITS, wanted={"total": 8}, runner_up=True).to_list()
+    assert json.loads(json.dumps(explained, allow_nan=False)) == explained
+    assert explained[0]["fits"] is False
+    assert explained[0]["answer"] == {"total": 11}
+    assert explained[0]["overruled"] == [
         {"name": "a", "read": 12, "taken": 8, "cost": 0.5, "columns": ["a[2]"]}
     ]
-    assert told[0]["conflict"] == {
+    assert explained[0]["conflict"] == {
         "inputs": [{"name": "a", "kind": "bits", "value": 12, "columns": ["a[3]", "a[2]"]}],
         "constraints": [
             {"index": 1, "name": "a is a digit", "text": "ULE(a, 9)", "label": "a is a digit"}
@@ -119,7 +119,7 @@ def test_plain_data_goes_through_json(layer):
         "minimal": True,
         "wanted": [],
     }
-    assert told[0]["read"][0]["columns"][1] == {"name": "a[2]", "value": True, "logit": 0.5}
+    assert explained[0]["read"][0]["columns"][1] == {"name": "a[2]", "value": True, "logit": 0.5}
 
 
 def test_values_that_json_lacks_are_written_out():
@@ -151,21 +151,21 @@ class _Texts(HTMLParser):
 def test_html_is_escaped_and_stands_alone():
     x, y = z3.Bools('<b>x</b> "y"&')
     theory = Theory({"<script>no</script> & never": z3.Not(x), "same": x == y}, [x], [y])
-    told = SMTLayer(theory, inference="smt").explain(torch.tensor([[2.0], [-2.0]]))
+    explained = SMTLayer(theory, inference="smt").explain(torch.tensor([[2.0], [-2.0]]))
     page = _Texts()
-    page.feed(told._repr_html_())
+    page.feed(explained._repr_html_())
     assert page.tags <= {"div", "table", "tr", "th", "td", "b", "br"}
     assert page.attributes == {"style"}
     assert '<b>x</b> = True breaks "<script>no</script> & never"' in page.text
-    assert "url(" not in told._repr_html_()
+    assert "url(" not in explained._repr_html_()
 
 
 def test_html_says_what_the_terminal_says(layer):
-    told = layer.explain(LOGITS, wanted={"total": 8}, runner_up=True)
+    explained = layer.explain(LOGITS, wanted={"total": 8}, runner_up=True)
     page = _Texts()
-    page.feed(told._repr_html_())
+    page.feed(explained._repr_html_())
     squeezed = "".join(page.text.split())
-    assert squeezed == "".join(str(told).split())
+    assert squeezed == "".join(str(explained).split())
 
 
 def test_a_theory_of_many_symbols_prints_short():
@@ -183,13 +183,13 @@ def test_a_theory_of_many_symbols_prints_short():
     lines = str(row).splitlines()
     assert len(lines) <= 22
     assert max(map(len, lines)) <= 80
-    told = " ".join(str(row).split())
-    assert "60 symbols" in told
-    assert "least certain: switch_0 = True (73.1 %), switch_1" in told
-    assert 'and 52 more together break "one is off"' in told  # all of them are on
-    assert "60 values (lamp_0 = False, lamp_1 = True, lamp_2 = True, ...)" in told
-    assert "other than the answer: lamp_1 = False" in told
-    assert "and 51 more switch_0 = True with the wanted lamp_0 = False breaks" in told
+    text = " ".join(str(row).split())
+    assert "60 symbols" in text
+    assert "least certain: switch_0 = True (73.1 %), switch_1" in text
+    assert 'and 52 more together break "one is off"' in text  # all of them are on
+    assert "60 values (lamp_0 = False, lamp_1 = True, lamp_2 = True, ...)" in text
+    assert "other than the answer: lamp_1 = False" in text
+    assert "and 51 more switch_0 = True with the wanted lamp_0 = False breaks" in text
 
 
 def test_many_broken_constraints_are_counted():
@@ -202,7 +202,7 @@ def test_many_broken_constraints_are_counted():
     assert '- "step 5"\n              - and 5 more constraints' in str(row)
 
 
-def test_a_constraint_without_a_name_is_told_by_its_text():
+def test_a_constraint_without_a_name_is_shown_by_its_text():
     short = ConstraintRef(0, None, "a == b")
     long = ConstraintRef(0, None, "x + " * 40 + "1 == 2")
     assert short.label == "a == b"
@@ -254,7 +254,7 @@ def test_numbers_are_for_people():
     ]  # fmt: skip
 
 
-def test_a_wanted_answer_that_came_by_a_repair_is_not_told_as_missed():
+def test_a_wanted_answer_that_came_by_a_repair_is_not_reported_as_missed():
     a, b = z3.Ints("a b")
     theory = Theory(
         {"up": a < b, "near": b - a <= 2},

@@ -1,4 +1,4 @@
-"""What comes back: correct, wrong, contradicted and unknown rows, and their scale."""
+"""The gradient of correct, wrong, contradicted and unknown rows, and its scale."""
 
 import copy
 
@@ -99,7 +99,7 @@ def test_a_label_that_no_input_allows_gets_no_gradient_and_is_counted(backward, 
 
 
 @pytest.mark.parametrize("backward", BACKWARD)
-def test_where_the_outputs_could_be_as_wanted_nobody_is_blamed(backward):
+def test_where_the_outputs_could_be_as_wanted_no_input_is_blamed(backward):
     a, y = z3.Bools("a y")
     layer = SMTLayer(Theory(z3.Or(a, y, z3.Not(y)), inputs=[a], outputs=[y]), backward=backward)
     leaf = torch.tensor([[1.0]], requires_grad=True)
@@ -113,7 +113,7 @@ def test_where_the_outputs_could_be_as_wanted_nobody_is_blamed(backward):
 @pytest.mark.parametrize("scale", SCALES)
 @pytest.mark.parametrize("forward", FORWARD)
 @pytest.mark.parametrize("backward", BACKWARD)
-def test_a_row_given_up_going_forward_is_zero_both_ways_and_counted(backward, forward, scale):
+def test_a_row_given_up_in_the_forward_pass_is_zero_in_both_and_counted(backward, forward, scale):
     backend = GivesUp((1, -1), ("solve", "maximize") if forward == "maxsmt" else ("solve",))
     layer = SMTLayer(xor(), backend=backend, forward=forward, backward=backward, scale=scale)
     leaf = torch.tensor([[1.0, -1.0], [1.0, 1.0], [1.0, -2.0]], requires_grad=True)
@@ -127,7 +127,7 @@ def test_a_row_given_up_going_forward_is_zero_both_ways_and_counted(backward, fo
 
 @pytest.mark.parametrize("scale", SCALES)
 @pytest.mark.parametrize("backward", BACKWARD)
-def test_a_row_given_up_going_back_gets_no_gradient_and_is_counted(backward, scale):
+def test_a_row_given_up_in_the_backward_pass_gets_no_gradient_and_is_counted(backward, scale):
     backend = GivesUp((1, 1), ("core", "maximize"))
     layer = SMTLayer(xor(), backend=backend, backward=backward, scale=scale)
     leaf = torch.tensor([[1.0, 1.0], [-1.0, -1.0]], requires_grad=True)

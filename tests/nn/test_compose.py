@@ -1,4 +1,4 @@
-"""Rules made of rules, and numbers that change with progress."""
+"""Composite rules, and numbers that change with progress."""
 
 import copy
 import math
@@ -97,11 +97,13 @@ def test_a_schedule_takes_turns():
     assert turns == [sample, sample, core, core, maxsmt, maxsmt, maxsmt]
 
 
-def test_rules_within_rules_come_down_to_one():
+def test_nested_rules_are_resolved_to_a_single_one():
     rule = schedule((0.5, mix(core, mix(sample, maxsmt))), (1.0, marginal))
     assert rule.leaves == (core, sample, maxsmt, marginal)
     assert {rule.resolve(0.0) for _ in range(60)} == {core, sample, maxsmt}
     assert rule.resolve(0.7) == rule.choose(0.7) == marginal
+    plan = SMTLayer(xor(), backend=Table(), backward=rule)._plan()
+    assert plan.resolved().backward in (core, sample, maxsmt)
 
 
 class Recorder(BlameRule):

@@ -299,7 +299,7 @@ def test_copies_of_a_layer_with_graphs_work():
         torch.testing.assert_close(other(logits), wanted)
 
 
-def test_a_failing_capture_is_told_and_survived(monkeypatch):
+def test_a_failing_capture_is_reported_and_survived(monkeypatch):
     def fail(*arguments):
         raise RuntimeError("no capture today")
 

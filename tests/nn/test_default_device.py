@@ -25,11 +25,11 @@ def test_a_layer_answers_where_its_logits_are(backend, rule, monkeypatch, tmp_pa
         layer = SMTLayer(theory, backend=backend, backward=rule)
         outputs = layer(logits, known=known)
         F.binary_cross_entropy_with_logits(outputs, labels).backward()
-        told = layer.explain(logits, {"total": [1] * 6}, runner_up=True)
+        explained = layer.explain(logits, {"total": [1] * 6}, runner_up=True)
         again = pickle.loads(pickle.dumps(layer))
         assert again.eval()(logits).equal(layer.eval()(logits))
         assert theory.check().satisfiable
         assert again.stats.as_dict()["rows"] == layer.stats.as_dict()["rows"] == 12
         values = theory.decode(layer(logits))["total"].tolist()
-    assert [row.answer["total"] for row in told] == values
+    assert [row.answer["total"] for row in explained] == values
     assert logits.grad.device.type == outputs.device.type == "cpu"

@@ -22,7 +22,7 @@ def layer():
 
 
 @pytest.mark.parametrize("shape", [(3, 5), (3,), (), (2, 3), (4, 0), (2, 2, 5)])
-def test_a_wrong_shape_is_told_beside_the_right_one(layer, shape):
+def test_a_wrong_shape_is_reported_beside_the_right_one(layer, shape):
     message = (
         f"SMTLayer expects logits of shape (batch, 4), one column per theory input "
         f"({', '.join(layer.theory.input_names[:3])}, ...). Got {shape}."
@@ -60,7 +60,7 @@ def test_logits_are_floats(layer, given, kind, instead):
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.float32])
 @pytest.mark.parametrize("bad", ["nan", "inf", "-inf"])
-def test_logits_that_are_not_finite_are_told_by_row_and_column(layer, bad, dtype):
+def test_logits_that_are_not_finite_are_reported_by_row_and_column(layer, bad, dtype):
     logits = torch.zeros(5, 4, dtype=dtype)
     logits[3, 2] = logits[4, 0] = float(bad)
     message = (
@@ -99,7 +99,7 @@ def test_known_broadcasts_to_the_logits(layer, shape):
         ("on_unknown", "'zero', 'raise'"),
     ],
 )
-def test_a_choice_that_does_not_exist_is_told_beside_those_that_do(option, choices):
+def test_a_choice_that_does_not_exist_is_reported_beside_those_that_do(option, choices):
     message = f"SMTLayer: {option}='sat' is not one of {choices}."
     with pytest.raises(ValueError, match=exactly(message)):
         SMTLayer(xor(), **{option: "sat"})

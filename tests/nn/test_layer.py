@@ -1,4 +1,4 @@
-"""What goes in and comes out of the layer."""
+"""Inputs and outputs of the layer."""
 
 import itertools
 from fractions import Fraction
@@ -194,7 +194,7 @@ def test_log_odds_choose_the_most_probable_assignment():
     assert layer.solve(logits).inputs.tolist() == [list(list(log_p)[i]) for i in best]
 
 
-def test_solve_tells_the_whole_answer():
+def test_solve_returns_the_whole_answer():
     layer = SMTLayer(all_equal(3), inference="maxsmt")
     logits = torch.tensor([[2.0, 1.0, -0.5], [-1.0, -2.0, -3.0]], requires_grad=True)
     plain = layer.solve(logits)

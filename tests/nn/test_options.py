@@ -1,4 +1,4 @@
-"""Options that cannot work are refused in words; modes of torch do not matter."""
+"""Options that cannot work are refused; modes of torch do not matter."""
 
 import math
 import pickle
@@ -46,7 +46,7 @@ def test_something_else_than_a_backend_is_refused(backend):
         SMTLayer(xor(), backend=backend)
 
 
-def test_an_attribute_error_in_a_backend_is_told_as_it_is():
+def test_an_attribute_error_in_a_backend_is_reported_as_it_is():
     class Broken:
         def __repr__(self):
             return "Broken()"
@@ -96,8 +96,8 @@ def test_limits_must_be_numbers(wrong):
         ("Theory.check", "timeout_s", xor().check),
         ("SMTLayer.explain", "timeout_s", partial(layer.explain, torch.ones(2))),
     ):
-        said = f"{who} expects {name} above 0. Got {wrong!r}."
-        with pytest.raises(TypeError, match=re.escape(said)):
+        message = f"{who} expects {name} above 0. Got {wrong!r}."
+        with pytest.raises(TypeError, match=re.escape(message)):
             make(**{name: wrong})
 
 
@@ -111,9 +111,11 @@ def test_limits_may_be_as_good_as_none(limit):
         assert solver.solve(signs).status.item() == Status.SAT
         assert theory.decode(solver.maximize(signs, torch.ones(1, 4)).outputs)["total"].item() == 5
         layer = SMTLayer(theory, backend=backend)
-        told = layer.explain(signs.double(), {"total": [0]}, runner_up=True, timeout_s=limit)[0]
-        assert told.blame.constraints
-        assert told.runner_up is not None
+        explained = layer.explain(signs.double(), {"total": [0]}, runner_up=True, timeout_s=limit)[
+            0
+        ]
+        assert explained.blame.constraints
+        assert explained.runner_up is not None
     assert theory.check(timeout_s=limit, max_work=limit).satisfiable
 
 

@@ -1,4 +1,4 @@
-"""Rules as text: what is printed can be read, and what cannot be read is told in words."""
+"""Rules as text: printed rules can be parsed, and errors name what cannot be."""
 
 import random
 import re
@@ -97,7 +97,7 @@ def test_what_a_rule_prints_reads_back(seed):
          "Got core."),
     ],
 )  # fmt: skip
-def test_what_cannot_be_read_is_told(text, message):
+def test_text_that_cannot_be_parsed_is_reported(text, message):
     for read in (parse_rule, lambda text: SMTLayer(xor(), backward=text)):
         with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
             read(text)

@@ -118,7 +118,7 @@ def test_correct_rows_are_pushed_too_those_without_gradient_are_not(rule):
 @pytest.mark.parametrize("scale", ["gradient", "batch"])
 @pytest.mark.parametrize("backend", [Table(), Z3()], ids=["table", "z3"])
 @pytest.mark.parametrize("rule", ["sample", "marginal"])
-def test_a_label_that_no_input_allows_pushes_nobody(rule, backend, scale):
+def test_a_label_that_no_input_allows_pushes_no_input(rule, backend, scale):
     x, y, z = z3.Bools("x y z")
     if rule == "marginal" and backend != Table():
         pytest.skip("not to be had")
@@ -153,7 +153,7 @@ def test_inputs_that_are_not_known_take_no_part_and_are_not_pushed():
 
 
 @pytest.mark.parametrize("rule", ["sample", mix(sample, sample(temperature=2))])
-def test_a_row_given_up_gets_no_gradient_going_forward_or_back(rule):
+def test_a_row_given_up_gets_no_gradient_in_either_pass(rule):
     backend = GivesUp((1, -1), ("solve",))
     layer = SMTLayer(xor(), backend=backend, backward=rule)
     leaf = torch.tensor([[1.0, -1.0], [1.0, 1.0]], requires_grad=True)

@@ -1,4 +1,4 @@
-"""The layer where networks live: copied, saved, compiled, in workers, in threads, interrupted."""
+"""The layer copied, saved, compiled, in workers, in threads, and interrupted."""
 
 import copy
 import io

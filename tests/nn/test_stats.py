@@ -111,7 +111,7 @@ def test_hits_survive_a_journey_and_a_reset_ends_them():
     layer(ROWS)
     for twin in (pickle.loads(pickle.dumps(layer)), copy.deepcopy(layer)):
         assert twin.stats.as_dict() == layer.stats.as_dict()
-        twin(ROWS)  # with a memory of its own, empty at first
+        twin(ROWS)  # with its own memory, empty at first
         assert (twin.stats.cache_hits, layer.stats.cache_hits) == (2, 1)
     layer.stats.reset()
     assert layer.stats.cache_hits == 0
@@ -146,7 +146,7 @@ class InAHurry:
         return Solution(status, answer.inputs, answer.outputs, answer.cost, proved)
 
 
-def test_repairs_without_proof_are_counted_going_forward():
+def test_repairs_without_proof_are_counted_in_the_forward_pass():
     layer = SMTLayer(all_equal(2), backend=InAHurry(), forward="maxsmt", backward="maxsmt")
     logits = torch.tensor([[2.0, -1.0], [-1.0, 2.0], [1.0, 1.0], [3.0, -2.0]])
     input_gradient(layer, logits, torch.ones(4, 1))
