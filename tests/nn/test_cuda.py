@@ -139,6 +139,21 @@ def test_a_users_rule_is_replayed_as_a_graph_if_it_says_so(capturable, composed)
         assert counts[name] == expected[name]
 
 
+def test_each_mode_of_the_layer_has_the_graphs_of_its_rule():
+    class Opposite(ForwardRule):
+        capturable = True
+
+        def answer(self, solver, signs, weights):
+            found = solver.solve(signs)
+            return replace(found, outputs=-found.outputs)
+
+    layer = SMTLayer(addition(3), forward=Opposite(), inference="smt")
+    logits = torch.randn(32, 6, device="cuda")
+    for _ in range(6):
+        assert torch.equal(layer.train()(logits), -layer.eval()(logits))
+    assert len(layer._graphs._captured) == 2
+
+
 def test_a_users_rule_that_cannot_be_captured_after_all_is_reported_and_still_right():
     class Host(BlameRule):
         capturable = True

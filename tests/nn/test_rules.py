@@ -19,7 +19,7 @@ from smtlayer.nn import (
     schedule,
     smt,
 )
-from smtlayer.nn.graph import can_capture, capturable_rules
+from smtlayer.nn.graph import can_capture, capturable_rules, key_of
 from smtlayer.testing.theories import addition, xor
 
 
@@ -140,3 +140,32 @@ def test_a_graph_may_hold_the_forward_pass_if_solver_and_rule_say_so():
         for backend, capturable in ((Table(), True), (Sat(), False), (Z3(), False)):
             plan = SMTLayer(xor(), backend=backend, forward=rule)._plan()
             assert can_capture(plan) == (possible and capturable)
+
+
+@pytest.mark.parametrize(
+    ("rule", "properties"),  # capturable, needs_models, needs_weights
+    [
+        (core, (True, False, False)),
+        (maxsmt, (False, False, True)),
+        (sample, (True, False, False)),
+        (marginal, (True, True, False)),
+        (mix(core, sample), (True, False, False)),
+        (schedule((0.5, mix(core, marginal)), (1, maxsmt)), (False, True, True)),
+    ],
+    ids=str,
+)
+def test_rules_have_the_properties_of_the_rules_they_are_composed_of(rule, properties):
+    assert (rule.capturable, rule.needs_models, rule.needs_weights) == properties
+
+
+def test_captured_passes_are_for_one_forward_rule_and_one_kind_of_batch():
+    layer, logits = SMTLayer(xor(), forward="smt", inference="maxsmt"), torch.ones(4, 2)
+    key = key_of(layer._plan(), logits, None)
+    assert key == key_of(layer._plan(), torch.zeros(4, 2), None)
+    others = [
+        key_of(layer._plan(), logits[:3], None),
+        key_of(layer._plan(), logits.double(), None),
+        key_of(layer._plan(), logits, logits > 0),
+        key_of(layer.eval()._plan(), logits, None),
+    ]
+    assert len({key, *others}) == 5

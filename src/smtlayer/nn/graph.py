@@ -21,7 +21,7 @@ from smtlayer.theory import to_signs
 _EAGER_CALLS = 3  # shapes that come up less often, such as a last batch, are not worth a graph
 _MOST_GRAPHS = 8
 
-_Key = tuple[torch.Size, torch.dtype, torch.device, bool]
+_Key = tuple[int, torch.Size, torch.dtype, torch.device, bool]
 
 
 @final
@@ -50,8 +50,7 @@ class CapturedPasses:
         self._forward_graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(self._forward_graph, capture_error_mode="thread_local"):
             self._outputs, self._bad = self._forward(plan)
-        # by identity, as a user's rule may not be hashable; the plans keep the rules alive
-        self._plans = plans
+        # by identity, as a user's rule may not be hashable
         self._backward_graphs = {id(each.backward): self._capture(each) for each in plans}
 
     def forward(self, logits: Tensor, known: Tensor | None) -> tuple[Tensor, bool]:
@@ -72,16 +71,16 @@ class CapturedPasses:
         self._progress.fill_(plan.progress)
         if id(plan.backward) not in self._backward_graphs:
             return self._backward(plan)
-        graph, pull = self._backward_graphs[id(plan.backward)]
+        _, graph, pull = self._backward_graphs[id(plan.backward)]
         with self._stats.clock():
             graph.replay()
             return pull.clone()
 
-    def _capture(self, plan: Plan) -> tuple[torch.cuda.CUDAGraph, Tensor]:
+    def _capture(self, plan: Plan) -> tuple[BlameRule, torch.cuda.CUDAGraph, Tensor]:
         graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(graph, capture_error_mode="thread_local"):
             pull = self._backward(plan)
-        return graph, pull
+        return plan.backward, graph, pull  # holding the rule keeps its identity
 
     def _fill(self, logits: Tensor, known: Tensor | None) -> None:
         self._logits.copy_(logits)
@@ -102,6 +101,11 @@ class CapturedPasses:
         )
 
 
+def key_of(plan: Plan, logits: Tensor, known: Tensor | None) -> _Key:
+    """The forward rule, which depends on the layer's mode, and the kind of batch."""
+    return id(plan.forward), logits.shape, logits.dtype, logits.device, known is not None
+
+
 def can_capture(plan: Plan) -> bool:
     """Whether a graph may hold the forward pass."""
     return plan.solver.capturable and plan.forward.capturable
@@ -115,7 +119,7 @@ def capturable_rules(plan: Plan) -> list[BlameRule]:
 
 @final
 class Graphs:
-    """The captured passes of a layer by shape, made once a shape has come up a few times."""
+    """The captured passes of a layer, made once a kind of batch has come up a few times."""
 
     def __init__(self) -> None:
         self._calls: Counter[_Key] = Counter()
@@ -126,7 +130,7 @@ class Graphs:
         """Returns the captured passes for such a batch, or None if there are none."""
         if not logits.is_cuda or not len(logits) or self._given_up or not can_capture(plan):
             return None
-        key = (logits.shape, logits.dtype, logits.device, known is not None)
+        key = key_of(plan, logits, known)
         if key not in self._captured:
             self._calls[key] += 1
             full = len(self._captured) >= _MOST_GRAPHS

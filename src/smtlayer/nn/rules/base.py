@@ -19,7 +19,10 @@ class ForwardRule(ABC):
 
     @property
     def capturable(self) -> bool:
-        """Whether a CUDA graph may hold `answer`; see `BlameRule.capturable`."""
+        """Whether a CUDA graph may hold `answer`; see `BlameRule.capturable`.
+
+        No row may then be UNKNOWN.
+        """
         return False
 
     @abstractmethod

@@ -30,6 +30,21 @@ class CompositeRule(BlameRule):
         """The single rules it is composed of, at any depth."""
         return tuple(leaf for rule in self.rules for leaf in rule.leaves)
 
+    @property
+    def capturable(self) -> bool:
+        """Whether all of its rules are; the layer captures those that are."""
+        return all(leaf.capturable for leaf in self.leaves)
+
+    @property
+    def needs_models(self) -> bool:
+        """Whether any of its rules does."""
+        return any(leaf.needs_models for leaf in self.leaves)
+
+    @property
+    def needs_weights(self) -> bool:
+        """Whether any of its rules does."""
+        return any(leaf.needs_weights for leaf in self.leaves)
+
     def blame(self, solver: Solver, question: Question) -> Blame:
         """Returns the inputs to push in each row, by the chosen rule."""
         return self.choose(question.progress.item()).blame(solver, question)
