@@ -1,4 +1,4 @@
-"""Two noisy switches and a lamp: learn to read the switches from the lamp alone."""
+"""Two noisy switches and a lamp: learns to read the switches with labels for the lamp only."""
 
 import torch
 import z3
@@ -18,7 +18,7 @@ for _ in range(200):
     switches = torch.rand(64, 2) < 0.5
     voltages = switches.float() * 4 + 1 + 0.5 * torch.randn(64, 2)  # about 1 V off, 5 V on
     logits = network(voltages[..., None]).squeeze(-1)  # (64, 2)
-    lamps = (switches[:, :1] ^ switches[:, 1:]).float()  # (64, 1), all that training sees
+    lamps = (switches[:, :1] ^ switches[:, 1:]).float()  # (64, 1), the only labels
     loss = nn.functional.binary_cross_entropy_with_logits(layer(logits), lamps)
     optimizer.zero_grad()
     loss.backward()

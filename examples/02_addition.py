@@ -1,4 +1,4 @@
-"""Digits as noisy vectors: learn to read them from sums, and only sums of equal digits."""
+"""Digits as noisy vectors: learns to read them from sums of equal digits."""
 
 import torch
 import z3
@@ -15,7 +15,7 @@ theory = Theory(
 )
 
 torch.manual_seed(0)
-looks = torch.randn(10, 32)  # how each digit looks, unknown to the network
+looks = torch.randn(10, 32)  # mean of each digit, unknown to the network
 network = nn.Sequential(nn.Linear(32, 128), nn.ReLU(), nn.Linear(128, 4))
 layer = SMTLayer(theory)
 optimizer = torch.optim.Adam(network.parameters(), lr=3e-3)
@@ -39,4 +39,4 @@ digits = torch.cartesian_prod(torch.arange(10), torch.arange(10))  # all pairs, 
 with torch.no_grad():
     sums = theory.decode(layer(read(digits)))["total"]
 right = (sums == digits.sum(-1).numpy()).mean()
-print(f"{right:.0%} of all 100 pairs are added right, though training showed only 10 of them")
+print(f"{right:.0%} of all 100 pairs are added correctly; only 10 of them are in training")

@@ -1,4 +1,4 @@
-"""Your own backend: answer one row at a time in plain Python, and let the library do the rest."""
+"""A custom backend: a solver for one row in plain Python, which the library applies to batches."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,14 +13,14 @@ from smtlayer.testing import LAWS, Case
 
 @dataclass(frozen=True)
 class Parity:
-    """Answers for theories of the form: the output says whether an odd number of inputs is true."""
+    """For theories whose output is true if an odd number of inputs is true."""
 
     def compile(self, theory: Theory) -> Rowwise:
         return Rowwise(theory, ParityRow, name="Parity", limit_ms=None, deterministic=True)
 
 
 class ParityRow:
-    """Flipping any one input flips the output, so every question has a short answer."""
+    """Flipping any one input flips the output, so every query is easy."""
 
     def __init__(self, theory: Theory) -> None:
         self.theory = theory
@@ -53,7 +53,7 @@ def _parity(signs: Sequence[int]) -> int:
 a, b, c, odd = z3.Bools("a b c odd")
 theory = Theory(odd == z3.Xor(a, z3.Xor(b, c)), inputs=[a, b, c], outputs=[odd])
 
-for law in LAWS:  # the same laws that the library's own backends are held to
+for law in LAWS:  # the laws that all backends of the library satisfy
     law(Case.make(Parity(), theory))
 print(f"Parity obeys all {len(LAWS)} laws.")
 

@@ -1,8 +1,8 @@
-"""Your own theory and network in a plain PyTorch loop: learn rock, paper, scissors from results.
+"""A plain PyTorch loop: learns rock, paper, scissors from the results of games.
 
-The network sees pictures of two hands and is told who won, never what the hands show. `Stepper`
-does the optimiser's steps and lets the blame rule follow the progress of training;
-`solver_counts` tells what the solver did.
+The network sees images of two hands. The labels are the results; the hands have no labels.
+`Stepper` does the optimiser steps and sets the progress that the blame rule follows;
+`solver_counts` returns the statistics of the solver.
 """
 
 import torch
@@ -26,7 +26,7 @@ theory = Theory(
 )
 
 torch.manual_seed(0)
-looks = torch.randn(3, 16)  # how each hand looks, unknown to the network
+looks = torch.randn(3, 16)  # mean of each hand, unknown to the network
 
 
 def games(count: int) -> tuple[torch.Tensor, torch.Tensor]:

@@ -1,4 +1,4 @@
-"""Your own theory and network in Lightning: rock, paper, scissors from results, as in example 5.
+"""Training with Lightning: rock, paper, scissors from results, as in example 5.
 
 Needs `pip install ".[lightning]"` in a checkout of smtlayer.
 """
@@ -61,7 +61,7 @@ logging.getLogger("lightning.pytorch").setLevel(logging.ERROR)  # no tips
 warnings.filterwarnings("ignore", ".*LeafSpec.* is deprecated")  # in Lightning itself
 warnings.filterwarnings("ignore", ".*does not have many workers")  # the data need none
 seed_everything(0, verbose=False)
-looks = torch.randn(3, 16)  # how each hand looks, unknown to the network
+looks = torch.randn(3, 16)  # mean of each hand, unknown to the network
 trainer = Trainer(
     max_epochs=8,
     callbacks=[SolverCallback()],
