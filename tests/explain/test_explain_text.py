@@ -19,7 +19,7 @@ from smtlayer.explain import (
     Explanations,
     SymbolRead,
 )
-from smtlayer.explain.text import number, percent
+from smtlayer.explain.text import number, percent, statements
 from smtlayer.solvers.search.constraint_core import ConstraintRef
 from smtlayer_studies.tasks.addition.theory import addition_theory
 
@@ -269,3 +269,10 @@ def test_a_wanted_answer_that_came_by_a_repair_is_not_reported_as_missed():
     assert f"b = {repaired.answer['b']}: the answer" in text
     assert "ruled out" not in text
     assert "b = 1: ruled out" in str(layer.explain(fits, wanted={"b": 1})[0])
+
+
+def test_words_can_stand_for_the_wanted_values(layer):
+    row = layer.explain(LOGITS, wanted={"total": 8})[0]
+    values, words = dict(statements(row))["wanted"], dict(statements(row, "the truth"))["wanted"]
+    assert values[0].startswith("total = 8: ")
+    assert words == [values[0].replace("total = 8", "the truth"), *values[1:]]

@@ -87,8 +87,13 @@ def verdict(row: Explanation) -> str:
     return f"{start} at a cost of {number(row.cost)}, the least {least}."
 
 
-def statements(row: Explanation) -> list[Statement]:
-    """The parts of an explanation, each with a heading."""
+def statements(row: Explanation, goal: str = "") -> list[Statement]:
+    """The parts of an explanation, each with a heading.
+
+    Args:
+        row: The explanation.
+        goal: Words for the wanted values; by default the values.
+    """
     found: list[Statement] = [("read", _read_lines(row))]
     if row.conflict is not None:
         found.append(("conflict", _blame_lines(row.conflict, row)))
@@ -99,7 +104,7 @@ def statements(row: Explanation) -> list[Statement]:
     if row.runner_up_status != "not asked":
         found.append(("runner-up", [_runner_up(row)]))
     if row.wanted is not None:
-        found.append(("wanted", _wanted_lines(row, row.wanted)))
+        found.append(("wanted", _wanted_lines(row, row.wanted, goal)))
     return found
 
 
@@ -194,8 +199,8 @@ def _runner_up(row: Explanation) -> str:
     return f"{text}; {changes}" if changes else text
 
 
-def _wanted_lines(row: Explanation, wanted: Mapping[str, Any]) -> list[str]:
-    goal, blame = _values(wanted), row.blame
+def _wanted_lines(row: Explanation, wanted: Mapping[str, Any], goal: str) -> list[str]:
+    goal, blame = goal or _values(wanted), row.blame
     before = row.answer or {}
     other = {name: value for name, value in wanted.items() if value != before.get(name)}
     many = len(wanted) > _SYMBOLS + 1

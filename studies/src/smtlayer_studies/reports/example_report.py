@@ -68,10 +68,9 @@ class ExampleReport:
     @property
     def statements(self) -> list[Statement]:
         """The explanation as headings and lines, without what a table of the symbols tells."""
-        told = [part for part in statements(self.explanation) if part[0] not in ("read", "answer")]
-        if len(self.explanation.wanted or ()) <= _FEW:
-            return told
-        return [(head, _short(lines) if head == "wanted" else lines) for head, lines in told]
+        goal = "the true answer" if len(self.explanation.wanted or ()) > _FEW else ""
+        parts = statements(self.explanation, goal)
+        return [part for part in parts if part[0] not in ("read", "answer")]
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
@@ -250,8 +249,3 @@ def _checked(
 def _read(run: LoadedRun, rows: Rows, index: Tensor) -> Examples:
     assert run.model.layer is not None
     return collect_examples(run.model, run.model.layer, rows, index, len(index))
-
-
-def _short(lines: Sequence[str]) -> list[str]:
-    """The first line without the values that are wanted, which are too many."""
-    return [f"the true answer: {lines[0].rpartition(': ')[2]}", *lines[1:]]

@@ -4,6 +4,7 @@ from typing import Any
 
 import z3
 
+from smtlayer.errors import ArgumentError
 from smtlayer.theory import Theory
 
 
@@ -29,7 +30,7 @@ def long_addition_theory(digits: int) -> Theory:
     where the last carry goes. The first is the most significant.
     """
     if digits < 1:
-        raise ValueError(f"long_addition_theory: digits must be at least 1. Got {digits}.")
+        raise ArgumentError(f"long_addition_theory: digits must be at least 1. Got {digits}.")
     a, b = ([z3.BitVec(f"{name}{i}", 4) for i in range(digits)] for name in "ab")
     total = [z3.BitVec(f"s{i}", 4) for i in range(digits + 1)]
     carry = [z3.BitVec(f"carry{i}", 1) for i in range(digits + 1)]  # out of column i

@@ -8,6 +8,7 @@ import torch
 import z3
 from torch import Tensor
 
+from smtlayer.errors import ArgumentError
 from smtlayer.theory import Theory, one_hot
 
 Reading = Literal["bits", "digits"]
@@ -27,7 +28,7 @@ def sudoku_theory(box: int = 3, reading: Reading = "bits") -> Theory:
             as much; of digits, always two are overruled.
     """
     if box < 2:
-        raise ValueError(f"sudoku_theory: box must be at least 2. Got {box}.")
+        raise ArgumentError(f"sudoku_theory: box must be at least 2. Got {box}.")
     size = box * box
     places = range(size)
     bits = size.bit_length()
