@@ -83,13 +83,14 @@ class Symbol(ABC):
         return slice(self.start, self.start + self.width)
 
     def encode(self, values: Any) -> Signs:
-        """Values of shape (...) to signs of shape (..., width)."""
+        """Converts values of shape (...) to signs of shape (..., width)."""
         return self._encode(as_array(self.name, values))
 
     def decode(self, signs: Any) -> Any:
-        """Signs of shape (..., width) to values of shape (...), `None` where they stand for none.
+        """Converts signs of shape (..., width) to values of shape (...).
 
-        One row gives a Python value, more rows a numpy array.
+        Signs that are free, or not those of one value, become `None`. One row gives a Python value,
+        several rows a numpy array.
         """
         signs = np.asarray(signs)
         if signs.shape[-1:] != (self.width,):
@@ -105,7 +106,7 @@ class Symbol(ABC):
         return values[()].item() if values.ndim == 0 and values.dtype != object else values[()]
 
     def value(self, signs: Sequence[int]) -> Any:
-        """The value of one row of signs, as `decode` gives it; each row is decoded only once."""
+        """The same as `decode` for one row, with a cache."""
         key = tuple(signs)
         if key not in self._value_of:
             self._value_of[key] = self.decode(key)

@@ -70,6 +70,25 @@ class Theory:
         [('a', 'bits', slice(0, 4, None)), ('b', 'bits', slice(4, 8, None))]
     """
 
+    constraints: tuple[Any, ...]
+    """The formulas, without those that `one_hot` adds."""
+    constraint_names: tuple[str | None, ...]
+    """One name per constraint, `None` for one without."""
+    input_symbols: tuple[Symbol, ...]
+    """The input symbols in column order."""
+    output_symbols: tuple[Symbol, ...]
+    """The output symbols in column order."""
+    inputs: tuple[Any, ...]
+    """One Boolean z3 term per input column."""
+    outputs: tuple[Any, ...]
+    """One Boolean z3 term per output column."""
+    input_names: tuple[str, ...]
+    """One name per input column."""
+    output_names: tuple[str, ...]
+    """One name per output column."""
+    digest: str
+    """Hash of the text of the theory: equal for equal theories."""
+
     @interruptible
     @uses_z3
     def __init__(self, constraints: Any, inputs: Sequence[Any], outputs: Sequence[Any]) -> None:
@@ -87,22 +106,19 @@ class Theory:
         archive: str | None = None,
         names: Sequence[str | None] | None = None,
     ) -> None:
-        self.constraints: tuple[Any, ...] = tuple(constraints)
-        self.constraint_names: tuple[str | None, ...] = tuple(names or [None] * len(constraints))
-        self.input_symbols: tuple[Symbol, ...] = inputs
-        """The input symbols in column order, see `Symbol`."""
-        self.output_symbols: tuple[Symbol, ...] = outputs
-        """The output symbols in column order."""
-        self.inputs: tuple[Any, ...] = tuple(c for s in inputs for c in s.column_terms)
-        self.outputs: tuple[Any, ...] = tuple(c for s in outputs for c in s.column_terms)
-        self.input_names: tuple[str, ...] = tuple(n for s in inputs for n in s.column_names)
-        self.output_names: tuple[str, ...] = tuple(n for s in outputs for n in s.column_names)
+        self.constraints = tuple(constraints)
+        self.constraint_names = tuple(names or [None] * len(constraints))
+        self.input_symbols, self.output_symbols = inputs, outputs
+        self.inputs = tuple(term for symbol in inputs for term in symbol.column_terms)
+        self.outputs = tuple(term for symbol in outputs for term in symbol.column_terms)
+        self.input_names = tuple(name for symbol in inputs for name in symbol.column_names)
+        self.output_names = tuple(name for symbol in outputs for name in symbol.column_names)
         anchors = [term for symbol in self.symbols for term in _anchors(symbol)]
         self._archive = archive or smtlib.pack(
             [*self.constraints, *anchors], shared=is_shared(self.terms)
         )
         self._shape = (_sizes(inputs), _sizes(outputs))
-        self.digest: str = hashlib.sha256(f"{self._archive}\n; {self._shape}".encode()).hexdigest()
+        self.digest = hashlib.sha256(f"{self._archive}\n; {self._shape}".encode()).hexdigest()
 
     def _check_text(self, symbols: AbstractSet[str]) -> None:
         """Raises if the text of the theory cannot be read back, as copies and workers will do."""
