@@ -1,6 +1,7 @@
 """The tree is the path of the data, and stays small."""
 
 import ast
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -123,20 +124,24 @@ def private_attributes(text: str) -> set[str]:
     return {name for name in found if name and name.startswith("_") and not name.endswith("__")}
 
 
+@cache
+def private_in_theory() -> set[str]:
+    texts = (path.read_text() for path in (SOURCE / "theory").glob("*.py"))
+    return set().union(*map(private_attributes, texts))
+
+
 def read_from_theories(text: str) -> set[str]:
     """Private attributes of theories and symbols that a file reads from anything but `self`."""
-    private = {
-        name
-        for path in sorted((SOURCE / "theory").glob("*.py"))
-        for name in private_attributes(path.read_text())
-    }
-    own = private_attributes(text)
+    read = [
+        node
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.Attribute) and node.attr in private_in_theory()
+    ]
+    own = private_attributes(text) if read else set()
     return {
         ast.unparse(node)
-        for node in ast.walk(ast.parse(text))
-        if isinstance(node, ast.Attribute)
-        and node.attr in private
-        and not (node.attr in own and ast.unparse(node.value) == "self")
+        for node in read
+        if not (node.attr in own and ast.unparse(node.value) == "self")
     }
 
 
