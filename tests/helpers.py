@@ -48,7 +48,9 @@ class Changed:
     limit_ms: int | None = 25
     deterministic: bool = True
     capturable: bool = False
+    on_host: bool = False
     cache_hits: int = 0
+    last_error: str = ""
     name: str = "Changed"
 
     @property

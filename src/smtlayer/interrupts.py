@@ -95,15 +95,8 @@ def interruptible(function: Callable[_P, _T]) -> Callable[_P, _T]:
 
     @wraps(function)
     def guarded(*args: _P.args, **kwargs: _P.kwargs) -> _T:
-        if _guard is not None or threading.current_thread() is not threading.main_thread():
-            return function(*args, **kwargs)
-        handler = signal.getsignal(signal.SIGINT)
-        if not callable(handler):  # ignored, the system's, or not set from Python
-            return function(*args, **kwargs)
-        guard = _Guard(handler)
-        # Between the statements around `held` Python runs no handler.
+        guard = guard_presses()
         try:
-            guard.enter()
             guard.held = False
             return function(*args, **kwargs)
         finally:
@@ -113,6 +106,26 @@ def interruptible(function: Callable[_P, _T]) -> Callable[_P, _T]:
     return guarded
 
 
+def guard_presses() -> "Guard":
+    """The guard of an interruptible call, for functions that `interruptible` cannot decorate.
+
+    It holds presses back until `held` is False. Python runs no handler between the statements of
+    this pattern, so that a press is neither lost nor leaves the guard in place:
+
+        guard = guard_presses()
+        try:
+            guard.held = False
+            ...
+        finally:
+            guard.held = True
+            guard.leave()
+    """
+    if _guard is not None or threading.current_thread() is not threading.main_thread():
+        return _IDLE
+    handler = signal.getsignal(signal.SIGINT)
+    return Guard(handler) if callable(handler) else _IDLE  # or ignored, or not set from Python
+
+
 def raise_pressed() -> None:
     """Raises what the handler of an earlier press raised, if that did not arrive."""
     if _guard is not None and threading.current_thread() is threading.main_thread():
@@ -120,21 +133,26 @@ def raise_pressed() -> None:
 
 
 @final
-class _Guard:
-    """Ctrl-C from the beginning of an interruptible call to its end."""
+class Guard:
+    """Ctrl-C from the beginning of an interruptible call to its end.
 
-    def __init__(self, handler: Callable[[int, FrameType | None], Any]) -> None:
+    Args:
+        handler: The user's handler, from which the guard takes over.
+        idle: Whether the guard does nothing at all.
+    """
+
+    def __init__(
+        self, handler: Callable[[int, FrameType | None], Any], *, idle: bool = False
+    ) -> None:
+        global _guard, _watch
         self.held = True  # whether presses wait
         self._handler = handler
         self._waiting = 0
         self._raised: BaseException | None = None
-        self._wakeup = -1
         self._unraisable = sys.unraisablehook
         self._in_main_thread = vars(MainThread)["check"]
-
-    def enter(self) -> None:
-        """Takes over from the user's handler."""
-        global _guard, _watch
+        if idle:
+            return
         try:
             _watch = _watch or _Watch()
             signal.signal(signal.SIGINT, self._note)
@@ -144,7 +162,7 @@ class _Guard:
         self._wakeup = _watch.attach()
         sys.unraisablehook = self._report
         # In the main thread PySAT takes SIGINT over, and leaves a call by an error of its own.
-        MainThread.check = staticmethod(lambda: False)
+        MainThread.check = staticmethod(bool)  # which returns False
 
     def leave(self) -> None:
         """Gives back to the user's handler, and delivers what waits."""
@@ -261,7 +279,8 @@ class _Watch:
         return received or None
 
 
-_guard: _Guard | None = None
+_guard: Guard | None = None
+_IDLE = Guard(signal.default_int_handler, idle=True)
 _watch: _Watch | None = None
 
 

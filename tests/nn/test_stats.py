@@ -11,7 +11,10 @@ import torch
 from helpers import Changed, GivesUp, all_equal, input_gradient
 from smtlayer import SMTLayer, Solution, Status, Table, Theory
 from smtlayer.nn import Stats
-from smtlayer.solvers.host.memory import Remembering
+from smtlayer.solvers import Enumerate, Solver
+from smtlayer.solvers.host.memory import Memory
+from smtlayer.solvers.host.rows import InProcess
+from smtlayer.solvers.host.solver import HostSolver
 from smtlayer.testing.theories import xor
 
 
@@ -74,10 +77,11 @@ def test_a_count_that_does_not_exist_is_named_with_those_that_do():
 
 @dataclass(frozen=True)
 class Remembers:
-    """A table with a memory in front."""
+    """A solver with a memory."""
 
-    def compile(self, theory: Theory) -> Remembering:
-        return Remembering(Table().compile(theory), 100)
+    def compile(self, theory: Theory) -> Solver:
+        stage = Memory(InProcess(theory, Enumerate().open), 100)
+        return HostSolver(theory, stage, name="Remembers", limit_ms=None, deterministic=True)
 
 
 ROWS = torch.tensor([[2.0, 2.0], [2.0, 2.0], [2.0, -1.0], [-1.0, -1.0]])

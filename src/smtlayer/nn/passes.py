@@ -32,7 +32,7 @@ class Plan:
         For a solver on the host that is the CPU: a batch is then copied once per pass, and not
         each of its parts.
         """
-        return torch.device("cpu") if getattr(self.solver, "on_host", False) else device
+        return torch.device("cpu") if self.solver.on_host else device
 
     def resolved(self) -> "Plan":
         """This plan with its composite blame rule resolved to a single rule."""
@@ -141,9 +141,9 @@ def _check_known(plan: Plan, unknown: Tensor) -> None:
     """Raises if the solver gave up on a row and the layer has `on_unknown="raise"`."""
     if not plan.raise_unknown or plan.solver.capturable or not unknown.any():
         return
-    limit, trouble = plan.solver.limit_ms, getattr(plan.solver, "trouble", "")
+    limit, error = plan.solver.limit_ms, plan.solver.last_error
     spent = f" after {limit} ms. Raise timeout_ms" if limit else ". See that its solver runs"
-    spent = f": {trouble}" if trouble else spent
+    spent = f": {error}" if error else spent
     raise SolverUnknownError(
         f"{plan.solver.name} gave up on {int(unknown.sum())} of {len(unknown)} rows (first: "
         f'row {int(unknown.nonzero()[0])}){spent}, or pass on_unknown="zero".'

@@ -7,7 +7,7 @@ from smtlayer.solvers.base import Row as Row
 from smtlayer.solvers.base import RowSolver as RowSolver
 from smtlayer.solvers.base import Solver as Solver
 from smtlayer.solvers.enumerate import Enumerate as Enumerate
-from smtlayer.solvers.host.rowwise import Rowwise as Rowwise
+from smtlayer.solvers.host.solver import Rowwise as Rowwise
 from smtlayer.solvers.results import Core as Core
 from smtlayer.solvers.results import Solution as Solution
 from smtlayer.solvers.results import Status as Status

@@ -37,8 +37,7 @@ from smtlayer.theory import Theory
 class Solver(Protocol):
     """A theory made ready to answer batches of questions. All that the layer ever sees.
 
-    Answers are on the device of the question. A solver that works on the host whatever the device
-    may say so by an attribute `on_host = True`; a layer then brings it whole batches there, once.
+    Answers are on the device of the question.
     """
 
     @property
@@ -47,11 +46,17 @@ class Solver(Protocol):
 
     @property
     def name(self) -> str:
-        """Who answers, for messages."""
+        """The name of the solver in messages."""
 
     @property
     def limit_ms(self) -> int | None:
         """Time limit of one row's question; None if it always comes to an answer."""
+
+    @property
+    def on_host(self) -> bool:
+        """Whether it works on the host whatever the device; a layer then moves each batch there
+        and back once.
+        """
 
     @property
     def deterministic(self) -> bool:
@@ -66,7 +71,11 @@ class Solver(Protocol):
 
     @property
     def cache_hits(self) -> int:
-        """Rows answered from memory so far; 0 for a solver that has none."""
+        """Rows answered from a cache so far; 0 for a solver that has none."""
+
+    @property
+    def last_error(self) -> str:
+        """Why rows of the last batch have no answer, other than their time limit; "" if none."""
 
     def solve(self, inputs: Tensor) -> Solution:
         """A model that agrees with every observed input."""

@@ -13,7 +13,7 @@ from smtlayer.errors import TooManyModelsError
 from smtlayer.forks import uses_z3
 from smtlayer.interrupts import interruptible
 from smtlayer.solvers.base import Row, Signs, Solver
-from smtlayer.solvers.host.rowwise import Rowwise
+from smtlayer.solvers.host.solver import Rowwise
 from smtlayer.solvers.results import Status
 from smtlayer.solvers.validation import check_count, check_limits, check_theory_given
 from smtlayer.solvers.z3_calls import ask, milliseconds, status_of

@@ -1,8 +1,7 @@
 """This file asks a SAT solver: finite theories of any size, bit-blasted once."""
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, final
@@ -13,16 +12,16 @@ from smtlayer.solvers.base import Row, Signs, Solver
 from smtlayer.solvers.clauses.budget import MAX_CLAUSES
 from smtlayer.solvers.clauses.cnf import Cnf, facts, open_solver
 from smtlayer.solvers.clauses.translation import to_cnf
-from smtlayer.solvers.host.clash_filter import refusing
-from smtlayer.solvers.host.listed_repairs import Completing
-from smtlayer.solvers.host.memory import check_size, remembering
-from smtlayer.solvers.host.rowwise import Rowwise
+from smtlayer.solvers.host.clash_filter import clash_filter
+from smtlayer.solvers.host.listed_repairs import ListedRepairs
+from smtlayer.solvers.host.memory import Memory
+from smtlayer.solvers.host.solver import HostSolver
 from smtlayer.solvers.results import Status
 from smtlayer.solvers.search.maxsat import cheapest_repair
 from smtlayer.solvers.search.oracle import Answer, exact_integers, signed
 from smtlayer.solvers.search.unsat_core import blamed_columns
 from smtlayer.solvers.validation import check_count, check_limits, check_theory_given
-from smtlayer.solvers.workers.options import Workers, check_workers, picklable_state
+from smtlayer.solvers.workers.options import Workers, check_workers, picklable_state, row_stage
 from smtlayer.theory import Theory
 
 # How far the solver goes before it looks at the clock: a fraction of a second.
@@ -66,7 +65,7 @@ class Sat:
     def __post_init__(self) -> None:
         check_limits(self, "timeout_ms")
         check_workers("Sat", self.workers)
-        check_size("Sat", self.remember)
+        check_count("Sat", "remember", self.remember, least=0)
         check_count("Sat", "max_clauses", self.max_clauses)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -96,16 +95,13 @@ class Sat:
                 f"Sat: this theory is too large, {error}.",
                 "Raise max_clauses, or use Z3() instead.",
             ) from error
-        rows = Rowwise(
-            theory,
-            partial(_open, cnf, self.timeout_ms),
-            name="Sat",
-            limit_ms=self.timeout_ms,
-            deterministic=False,
-            workers=self.workers,
-        )
-        solver = remembering(refusing(rows, cnf), self.remember)
-        return Completing(solver, cnf, self.remember) if self.remember else solver
+        open_row, limit_ms = partial(_open, cnf, self.timeout_ms), self.timeout_ms
+        stage = row_stage(theory, open_row, "Sat", limit_ms, self.workers)
+        stage = clash_filter(stage, cnf, theory)
+        if self.remember:
+            stage = Memory(stage, self.remember)
+            stage = ListedRepairs(stage, cnf, theory.n_inputs, self.remember)
+        return HostSolver(theory, stage, name="Sat", limit_ms=limit_ms, deterministic=False)
 
 
 def _open(cnf: Cnf, timeout_ms: int, theory: Theory) -> "SatRow":
@@ -137,25 +133,30 @@ class SatRow:
         """A model that agrees with every observed input."""
         self._start()
         observed = signed(self._inputs, inputs)
-        status, follows = self._propagate(observed)
-        return self._any(observed) if status is Status.UNKNOWN else self._only(status, follows)
+        status, model = self._propagate(observed)
+        if status is Status.UNKNOWN:
+            status, model = self.check(observed).status, self.model()
+        return self._row(status, model)
 
     def maximize(self, inputs: Signs, weights: Sequence[float], outputs: Signs) -> Row:
         """A model with the wanted outputs that overrules inputs of the least total weight."""
         self._start()
         wanted = signed(self._outputs, outputs)
-        status, follows = self._propagate(wanted)
+        status, model = self._propagate(wanted)
         if status is not Status.UNKNOWN:
-            return self._only(status, follows)
-        soft = self._undecided(follows, inputs, weights)
-        if not soft:
-            return self._any(wanted)  # all models overrule the same
-        status, follows = self._propagate([*wanted, *soft])
+            return self._row(status, model)
+        soft = self._undecided(model, inputs, weights)
+        if not soft:  # all models overrule the same
+            status, model = self.check(wanted).status, self.model()
+            return self._row(status, model)
+        status, model = self._propagate([*wanted, *soft])
         if status is Status.SAT:
-            return self._only(status, follows)
-        with self._forgetting():
-            repair = cheapest_repair(self, wanted, soft)
-            return self._row(repair.status, repair.model, repair.proved)
+            return self._row(status, model)
+        self.top = self._cnf.n_variables + _REPAIRS
+        try:
+            return self._row(*cheapest_repair(self, wanted, soft))
+        finally:
+            self._forget()
 
     def core(
         self, inputs: Signs, weights: Sequence[float], outputs: Signs
@@ -188,7 +189,7 @@ class SatRow:
         return [1 if model[abs(x) - 1] == x else -1 for x in literals]
 
     def add(self, clauses: Iterable[Sequence[int]]) -> None:
-        """Takes in clauses, for as long as `_forgetting` lasts."""
+        """Takes in clauses, until `_forget`."""
         if not self._guard:
             self._repairs += 1
             self._guard = [self._cnf.n_variables + self._repairs]
@@ -196,7 +197,7 @@ class SatRow:
             self._solver.add_clause([*clause, -self._guard[0]])
 
     def _propagate(self, literals: list[int]) -> tuple[Status, set[int]]:
-        """What follows from literals at once: UNSAT, or a model, or (UNKNOWN) not enough."""
+        """Unit propagation: UNSAT, SAT with the literals of the only model, or UNKNOWN."""
         consistent, found = self._solver.propagate(literals)
         if not consistent:
             return Status.UNSAT, set()
@@ -218,24 +219,15 @@ class SatRow:
             soft[open_[i]] = soft.get(open_[i], 0) + weight
         return soft
 
-    def _any(self, literals: list[int]) -> Row:
-        status = self.check(literals).status
-        return self._row(status, self.model() if status is Status.SAT else None)
+    def _forget(self) -> None:
+        """Drops the clauses added for one repair; their variables are free again.
 
-    @contextmanager
-    def _forgetting(self) -> Iterator[None]:
-        """What is added within the block is gone after it, and its variables are free again.
-
-        Clauses added, and all that the solver learns from them, hold only if the guard does. With
+        These clauses, and all that the solver learns from them, hold only if the guard does. With
         the guard false for good they say nothing any more, and the solver drops them.
         """
-        self.top = self._cnf.n_variables + _REPAIRS
-        try:
-            yield
-        finally:
-            guard, self._guard = self._guard, []
-            if guard:
-                self._solver.add_clause([-guard[0]])
+        guard, self._guard = self._guard, []
+        if guard:
+            self._solver.add_clause([-guard[0]])
 
     def _start(self) -> None:
         used = self.top - self._cnf.n_variables - _REPAIRS
@@ -249,17 +241,13 @@ class SatRow:
         self.top = 0
 
     def _row(self, status: Status, model: Any, proved: bool = True) -> Row:
+        """The answer about a row; a model that follows by propagation is a set of literals."""
         if status is not Status.SAT:
             return Row(status, (), ())
-        return self._read(partial(self.signs, model), proved)
-
-    def _only(self, status: Status, follows: set[int]) -> Row:
-        """The same for what `_propagate` found."""
-        if status is not Status.SAT:
-            return Row(status, (), ())
-        return self._read(lambda literals: [1 if x in follows else -1 for x in literals])
-
-    def _read(self, signs: Callable[[Iterable[int]], list[int]], proved: bool = True) -> Row:
-        found = signs(self._inputs)
-        same = self._inputs == self._outputs
-        return Row(Status.SAT, found, found if same else signs(self._outputs), proved)
+        n, m = len(self._inputs), len(self._outputs)
+        columns = self._inputs if self._inputs == self._outputs else self._cnf.columns
+        if isinstance(model, set):
+            signs = [1 if x in model else -1 for x in columns]
+        else:
+            signs = self.signs(model, columns)
+        return Row(status, signs[:n], signs[len(signs) - m :], proved)

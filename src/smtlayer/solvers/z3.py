@@ -12,14 +12,14 @@ from smtlayer.errors import SolverCrashedError
 from smtlayer.forks import uses_z3
 from smtlayer.interrupts import interruptible
 from smtlayer.solvers.base import Row, Signs, Solver
-from smtlayer.solvers.host.memory import check_size, remembering
-from smtlayer.solvers.host.rowwise import Rowwise
+from smtlayer.solvers.host.memory import Memory
+from smtlayer.solvers.host.solver import HostSolver
 from smtlayer.solvers.results import Status
 from smtlayer.solvers.search.maxsat import Repair, cheapest_repair
 from smtlayer.solvers.search.oracle import Answer, exact_integers, signed
 from smtlayer.solvers.search.unsat_core import blamed_columns
 from smtlayer.solvers.validation import check_count, check_limits, check_theory_given
-from smtlayer.solvers.workers.options import Workers, check_workers, picklable_state
+from smtlayer.solvers.workers.options import Workers, check_workers, picklable_state, row_stage
 from smtlayer.solvers.z3_calls import ask, milliseconds, status_of
 from smtlayer.theory import Theory
 from smtlayer.theory.declarations import fresh_prefix
@@ -54,7 +54,7 @@ class Z3:
         check_limits(self, "timeout_ms")
         check_count("Z3", "seed", self.seed, 0, 2**32 - 1)
         check_workers("Z3", self.workers)
-        check_size("Z3", self.remember)
+        check_count("Z3", "remember", self.remember, least=0)
 
     def __getstate__(self) -> dict[str, Any]:
         return picklable_state(self)
@@ -66,15 +66,12 @@ class Z3:
     def compile(self, theory: Theory) -> Solver:
         """A solver that asks z3 about one row at a time."""
         check_theory_given("Z3", theory)
-        rows = Rowwise(
-            theory,
-            replace(self, workers=0).open,  # workers have no use for workers of their own
-            name="Z3",
-            limit_ms=self.timeout_ms,
-            deterministic=False,
-            workers=self.workers,
-        )
-        return remembering(rows, self.remember)
+        open_row = replace(self, workers=0).open  # an executor could not travel to the workers
+        stage = row_stage(theory, open_row, "Z3", self.timeout_ms, self.workers)
+        if self.remember:
+            stage = Memory(stage, self.remember)
+        limit_ms = self.timeout_ms
+        return HostSolver(theory, stage, name="Z3", limit_ms=limit_ms, deterministic=False)
 
     def open(self, theory: Theory) -> "Z3Row":
         """The solver of rows, in a z3 context of its own."""

@@ -1,38 +1,34 @@
-"""This file refuses rows at sight whose inputs clash, a whole batch at a time."""
+"""The stage that finds rows whose inputs plainly contradict each other, a batch at a time."""
 
 from dataclasses import dataclass
 from typing import final
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
-from smtlayer.solvers.base import Solver
 from smtlayer.solvers.clauses.cnf import Cnf, open_solver
-from smtlayer.solvers.host.front import InFront, fill_rows
-from smtlayer.solvers.results import Core, Solution, Status
-from smtlayer.solvers.validation import check_question
+from smtlayer.solvers.host.questions import Answers, Questions, Stage
+from smtlayer.solvers.results import Status
 from smtlayer.theory import Theory
 
 _MOST = 100_000  # pairs; where there are more, looking at them takes longer than asking
 _EFFORT = 3_000_000  # literals that may follow from single inputs, in all: a fraction of a second
 
 
-def refusing(solver: Solver, cnf: Cnf) -> Solver:
-    """The solver with its theory's clashes in front; by itself if there are none."""
-    found = clashes(cnf, solver.theory)
-    return Clashing(solver, found) if len(found.pairs) or len(found.columns) else solver
+def clash_filter(following: Stage, cnf: Cnf, theory: Theory) -> Stage:
+    """A filter of the theory's clashes before a stage; the stage alone if there are none."""
+    found = clashes(cnf, theory)
+    return ClashFilter(following, found) if len(found.pairs) or len(found.columns) else following
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Clashes:
-    """What inputs cannot say together.
+    """Values of inputs that cannot hold together.
 
-    Reading i says that input i is true, reading n + i that it is false.
+    Number i means that input i is true, number n + i that it is false.
     """
 
-    pairs: NDArray[np.intp]  # (K, 2) readings; one that cannot hold at all is there with itself
+    pairs: NDArray[np.intp]  # (K, 2) numbers; one that cannot hold at all is paired with itself
     columns: NDArray[np.intp]  # of inputs of which one must be true, group by group
     starts: NDArray[np.intp]  # where in `columns` each group begins
 
@@ -69,48 +65,35 @@ def _pairs(cnf: Cnf, n_inputs: int) -> NDArray[np.intp]:
 
 
 @final
-class Clashing(InFront):
-    """Says UNSAT of rows with a clash in them; all else is left to the solver behind.
+class ClashFilter:
+    """Answers UNSAT to `solve` for rows with a clash, and asks the next stage about the others.
 
-    Readings that contradict a theory often do so plainly: one digit twice in a row of a Sudoku, a
-    cell with two digits or none. No solver has to be asked about that.
+    Inputs that contradict a theory often do so plainly: one digit twice in a row of a Sudoku, a
+    cell with two digits or none. No solver has to be asked about those.
 
     Args:
-        solver: Who is asked about the other rows.
-        found: What cannot be said together.
+        following: The next stage.
+        found: The clashes of the theory.
     """
 
-    def __init__(self, solver: Solver, found: Clashes) -> None:
-        super().__init__(solver)
+    def __init__(self, following: Stage, found: Clashes) -> None:
+        self._following = following
         self._one, self._other = np.ascontiguousarray(found.pairs.T)
         self._columns, self._starts = found.columns, found.starts
 
-    def solve(self, inputs: Tensor) -> Solution:
-        """A model that agrees with every observed input."""
-        check_question(self.name, self.theory, inputs)
-        clash = self._clash(inputs.to("cpu", torch.int8).numpy())
+    def answer(self, questions: Questions) -> Answers:
+        """UNSAT for rows with a clash, and the answers of the next stage for the others."""
+        if questions.kind != "solve":
+            return self._following.answer(questions)
+        clash = self._clash(questions.inputs)
         if not clash.any():
-            return self._solver.solve(inputs)
-        rows, device = len(clash), inputs.device
-        answer = Solution(
-            torch.full((rows,), Status.UNSAT, dtype=torch.int8, device=device),
-            torch.zeros(rows, self.theory.n_inputs, dtype=torch.int8, device=device),
-            torch.zeros(rows, self.theory.n_outputs, dtype=torch.int8, device=device),
-            torch.full((rows,), torch.inf, dtype=torch.float64, device=device),
-            torch.ones(rows, dtype=torch.bool, device=device),
-        )
-        if not clash.all():
-            rest = torch.from_numpy(np.flatnonzero(~clash)).to(device)
-            fill_rows(answer, rest, self._solver.solve(inputs[rest]))
-        return answer
-
-    def maximize(self, inputs: Tensor, weights: Tensor, outputs: Tensor | None = None) -> Solution:
-        """A model with the wanted outputs that overrules inputs of the least total weight."""
-        return self._solver.maximize(inputs, weights, outputs)
-
-    def core(self, inputs: Tensor, weights: Tensor, outputs: Tensor) -> Core:
-        """A minimal set of inputs that contradicts the wanted outputs."""
-        return self._solver.core(inputs, weights, outputs)
+            return self._following.answer(questions)
+        answers = Answers.unknown(questions)
+        answers.status[clash], answers.proved[clash] = Status.UNSAT, True
+        rest = np.flatnonzero(~clash)
+        if not len(rest):
+            return answers
+        return answers.store(rest, self._following.answer(questions.pick(rest)))
 
     def _clash(self, signs: NDArray[np.int8]) -> NDArray[np.bool_]:
         """Which rows have a clash, (B,); eight rows go into a byte."""

@@ -144,7 +144,9 @@ class TableSolver:
 
     name = "Table"
     limit_ms = None
+    on_host = False
     cache_hits = 0
+    last_error = ""
     deterministic = True
 
     @property

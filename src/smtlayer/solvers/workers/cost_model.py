@@ -3,7 +3,7 @@
 import math
 from typing import final
 
-from smtlayer.solvers.host.rows import Kind
+from smtlayer.solvers.host.questions import Kind
 
 _CHUNK_S = 0.002  # work enough that handing it out hardly counts, little enough to share evenly
 _LEAST_S = 0.0003  # less than this is not worth waking another worker for

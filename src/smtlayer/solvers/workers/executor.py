@@ -11,30 +11,30 @@ from typing import final
 
 from smtlayer.errors import SolverCrashedError
 from smtlayer.interrupts import interruptible
-from smtlayer.solvers.host.row_solvers import RowSolverCache, RowSolverSpec
-from smtlayer.solvers.host.rows import Answers, Questions, answer_rows
+from smtlayer.solvers.host.questions import Answers, Questions
 from smtlayer.solvers.workers.cost_model import CostModel
+from smtlayer.solvers.workers.row_solvers import RowSolverCache, RowSolverSpec
 from smtlayer.solvers.workers.schedule import Schedule
 
 MARGIN_S = 60.0  # beyond the time limits: an executor may have to start its workers first
 _CHUNKS = 32  # of a batch whose rows nobody has timed yet
 
 
-class _Memory(threading.local):
+class _Local(threading.local):
     """The row solvers that a thread has opened: they serve one thread at a time."""
 
     def __init__(self) -> None:
-        self.shelf = RowSolverCache()
+        self.cache = RowSolverCache()
 
 
-_memory = _Memory()
+_local = _Local()
 
 
 @interruptible
-def answer_chunk(recipe: RowSolverSpec, questions: Questions) -> Answers:
+def answer_chunk(spec: RowSolverSpec, questions: Questions) -> Answers:
     """What the executor's workers run: they open the row solver once and keep it."""
-    opened = _memory.shelf.find(recipe.key) or _memory.shelf.open(recipe)
-    return answer_rows(questions, opened)
+    cache = _local.cache
+    return (cache.find(spec.key) or cache.open(spec)).answer(questions)
 
 
 @final
@@ -42,7 +42,7 @@ class Executed:
     """Answers batches over an executor, given or made.
 
     Args:
-        recipe: What its workers open.
+        spec: What its workers open.
         given: An executor, which is never shut down here; or a function that makes one, which is
             asked for another if the first breaks.
         limit_ms: Time limit of one row.
@@ -51,14 +51,14 @@ class Executed:
 
     def __init__(
         self,
-        recipe: RowSolverSpec,
+        spec: RowSolverSpec,
         given: Executor | Callable[[], Executor],
         limit_ms: int | None,
         name: str,
     ) -> None:
-        self._recipe, self._given, self._name = recipe, given, name
+        self._spec, self._given, self._name = spec, given, name
         self._limit_s = float("inf") if limit_ms is None else limit_ms / 1000
-        self._pace = CostModel()
+        self._costs = CostModel()
         self._owner = os.getpid()
         self._lock = threading.Lock()
         self._made: list[Executor] = []  # at most one
@@ -72,8 +72,8 @@ class Executed:
             SolverCrashedError: If its workers cannot open the theory.
         """
         schedule = Schedule(questions)
-        size = self._pace.chunk(questions.kind, -(-len(questions) // 4))
-        if not self._pace.knows(questions.kind):
+        size = self._costs.chunk(questions.kind, -(-len(questions) // 4))
+        if not self._costs.knows(questions.kind):
             size = -(-len(questions) // _CHUNKS)
         executor = self._executor()
         trouble = self._round(executor, schedule, size)
@@ -95,8 +95,8 @@ class Executed:
         try:
             for rows in asked[:-1]:
                 try:
-                    part = schedule.questions.cut(rows)
-                    future = executor.submit(answer_chunk, self._recipe, part)
+                    part = schedule.part(rows)
+                    future = executor.submit(answer_chunk, self._spec, part)
                 except Exception as error:  # broken, shut down, out of reach
                     trouble = trouble or _text(error)
                     schedule.lose(rows)
@@ -134,7 +134,7 @@ class Executed:
                 schedule.lose(rows)
             else:
                 schedule.settle(rows, answers)
-                self._pace.saw_rows(schedule.questions.kind, len(rows), answers.seconds)
+                self._costs.saw_rows(schedule.questions.kind, len(rows), answers.seconds)
         return trouble
 
     def _executor(self) -> Executor:

@@ -1,25 +1,18 @@
-"""This file says who answers rows: this process, a pool of processes, or an executor."""
+"""The option `workers`: rows are answered in this process, by worker processes, or an executor."""
 
 import sys
 from collections.abc import Callable
 from concurrent.futures import Executor
-from typing import Any, Protocol
+from typing import Any
 
 from smtlayer.errors import ArgumentError, ArgumentTypeError
-from smtlayer.solvers.host.inprocess import InProcess
-from smtlayer.solvers.host.row_solvers import OpenRow, RowSolverSpec
-from smtlayer.solvers.host.rows import Answers, Questions
+from smtlayer.solvers.host.questions import Stage
+from smtlayer.solvers.host.rows import InProcess, OpenRow
 from smtlayer.solvers.workers.executor import Executed
+from smtlayer.solvers.workers.row_solvers import RowSolverSpec
 from smtlayer.theory import Theory
 
 Workers = int | Executor | Callable[[], Executor]
-
-
-class Answering(Protocol):
-    """Whoever answers batches of rows."""
-
-    def answer(self, questions: Questions) -> Answers:
-        """The answers, row by row."""
 
 
 def check_workers(name: str, workers: object) -> None:
@@ -44,22 +37,22 @@ def picklable_state(options: Any) -> dict[str, Any]:
     return dict(vars(options))
 
 
-def answering(
+def row_stage(
     theory: Theory, open_row: OpenRow, name: str, limit_ms: int | None, workers: Workers
-) -> Answering:
-    """Whoever answers rows for these workers."""
+) -> Stage:
+    """The stage that answers row by row, in this process or over workers; see `Rowwise`."""
     check_workers(name, workers)
-    here = InProcess(theory, open_row)
+    local = InProcess(theory, open_row)
     if workers == 0:
-        return here
-    recipe = RowSolverSpec.of(open_row, theory, name)
+        return local
+    spec = RowSolverSpec.of(open_row, theory, name)
     if not isinstance(workers, int):
-        return Executed(recipe, workers, limit_ms, name)
+        return Executed(spec, workers, limit_ms, name)
     if sys.platform == "win32":
         raise ArgumentError(
             f"{name}: workers={workers} needs Linux or macOS. Use "
             f"workers=partial(ProcessPoolExecutor, {workers}) on Windows."
         )
-    from smtlayer.solvers.host.pooled import Pooled  # here, since Windows lacks what it imports
+    from smtlayer.solvers.workers.pooled import Pooled  # here, since Windows lacks what it imports
 
-    return Pooled(recipe, workers, limit_ms, here)
+    return Pooled(spec, workers, limit_ms, local)

@@ -8,10 +8,10 @@ from multiprocessing.connection import wait
 from typing import final
 
 from smtlayer.errors import SolverCrashedError
-from smtlayer.solvers.host.row_solvers import RowSolverSpec
-from smtlayer.solvers.host.rows import Answers
+from smtlayer.solvers.host.questions import Answers
 from smtlayer.solvers.workers.cost_model import CostModel
 from smtlayer.solvers.workers.process import START_S, WorkerProcess
+from smtlayer.solvers.workers.row_solvers import RowSolverSpec
 from smtlayer.solvers.workers.schedule import Schedule
 from smtlayer.solvers.workers.worker import Ask, Message, Missing, send
 from smtlayer.solvers.z3_calls import LONGEST_S
@@ -26,9 +26,9 @@ class Job:
     """A batch on its way through a pool."""
 
     def __init__(
-        self, schedule: Schedule, recipe: RowSolverSpec, limit_ms: int | None, pace: CostModel
+        self, schedule: Schedule, spec: RowSolverSpec, limit_ms: int | None, costs: CostModel
     ) -> None:
-        self.schedule, self.recipe, self.pace = schedule, recipe, pace
+        self.schedule, self.spec, self.costs = schedule, spec, costs
         self.limit_s = float("inf") if limit_ms is None else limit_ms / 1000
         self.wall_s = 0.0
         self.settling_in = False  # whether workers had to start or open the theory first
@@ -86,7 +86,7 @@ class Pool:
                     self._ask(worker, worker.rows, job)
                 else:
                     self._drop(worker)
-        if job.pace.quick(job.schedule.questions.kind):
+        if job.costs.quick(job.schedule.questions.kind):
             self._hand_out_ahead(job)
         starting = sum(worker.stage == "starting" for worker in self._workers)
         room = self.size - len(self._workers) if job.failed_starts < _TRIES else 0
@@ -103,21 +103,21 @@ class Pool:
 
     def _hand_out_ahead(self, job: Job) -> None:
         for worker in [*self._workers]:
-            ready = worker.stage == "asked" and worker.knows == job.recipe.key
+            ready = worker.stage == "asked" and worker.knows == job.spec.key
             if ready and not worker.ahead and job.schedule.waiting:
                 worker.ahead = self._take(job)
                 self._ask(worker, worker.ahead, job)
 
     def _take(self, job: Job) -> range:
         questions = job.schedule.questions
-        most = job.pace.share(questions.kind, len(questions), self.size)
-        return job.schedule.take(job.pace.chunk(questions.kind, most))
+        most = job.costs.share(questions.kind, len(questions), self.size)
+        return job.schedule.take(job.costs.chunk(questions.kind, most))
 
     def _expect(self, worker: WorkerProcess, job: Job) -> None:
         worker.expect("asked", len(worker.rows) * job.limit_s + _MARGIN_S)
 
     def _ask(self, worker: WorkerProcess, rows: range, job: Job) -> None:
-        self._send(worker, Ask(job.recipe.key, job.schedule.questions.cut(rows)), job)
+        self._send(worker, Ask(job.spec.key, job.schedule.part(rows)), job)
 
     def _send(self, worker: WorkerProcess, message: Message, job: Job) -> None:
         try:
@@ -148,11 +148,11 @@ class Pool:
         if isinstance(reply, Missing):
             job.settling_in = True
             worker.expect("opening", START_S)
-            self._send(worker, job.recipe, job)
+            self._send(worker, job.spec, job)
         elif isinstance(reply, Answers):
             job.schedule.settle(worker.rows, reply)
-            job.pace.saw_rows(job.schedule.questions.kind, len(worker.rows), reply.seconds)
-            worker.knows = job.recipe.key
+            job.costs.saw_rows(job.schedule.questions.kind, len(worker.rows), reply.seconds)
+            worker.knows = job.spec.key
             self._go_on(worker, job)
         elif worker.stage == "opening":
             self._expect(worker, job)
@@ -181,14 +181,14 @@ class Pool:
             job.failed_starts += 1
             job.schedule.note(f"worker processes do not start ({code}). {_FEWER}")
         elif stage == "opening":
-            job.pace.dangerous = True
+            job.costs.dangerous = True
             job.schedule.give_back(rows)
             job.failed_openings += 1
             job.schedule.note(
                 f"worker processes die or hang when they open the theory ({code}). {_FEWER}"
             )
         else:
-            job.pace.dangerous = True
+            job.costs.dangerous = True
             job.schedule.lose(rows)
 
     def _drop(self, worker: WorkerProcess) -> None:

@@ -1,30 +1,29 @@
-"""This file cuts a batch into chunks, keeps the answers in order, and says what to ask again."""
+"""The rows of a batch on their way to workers and back: chunks, answers in order, second tries."""
 
 from collections import deque
-from dataclasses import replace
 from typing import final
 
-from smtlayer.solvers.host.rows import Answers, Questions
+from smtlayer.solvers.host.questions import Answers, Questions
 
 
 @final
 class Schedule:
-    """Which rows of a batch are to be asked, were asked, and what came back.
+    """Which rows of a batch are still to be asked, and the answers so far.
 
-    Rows that were lost with their worker are asked once more, one by one, so that a row that kills
-    whoever is asked is found out; it stays UNKNOWN.
+    Rows that were lost with their worker are asked once more, one by one, which finds the row that
+    ends every worker; it stays UNKNOWN.
     """
 
     def __init__(self, questions: Questions) -> None:
         self.questions = questions
-        self._count = len(questions)
-        self.lost = 0  # chunks
-        self._answers = Answers.unknown(questions)
-        self._seconds, self._error, self._trouble = 0.0, "", ""
+        self.answers = Answers.unknown(questions)
         self.answered = 0  # rows
+        self.lost = 0  # chunks
+        self._count = len(questions)
         self._next, self._given_up = 0, 0
         self._again: deque[range] = deque()
         self._retried: set[int] = set()
+        self._reason = ""
 
     @property
     def finished(self) -> bool:
@@ -33,46 +32,43 @@ class Schedule:
 
     @property
     def waiting(self) -> int:
-        """Number of rows that nobody was handed yet."""
+        """Number of rows that no worker has."""
         return self._count - self._next + sum(map(len, self._again))
 
-    @property
-    def answers(self) -> Answers:
-        """The answers so far."""
-        return replace(self._answers, seconds=self._seconds, error=self._error)
-
     def take(self, size: int) -> range:
-        """The rows to ask next, at most so many; none if all are handed out."""
+        """The rows to ask next, at most `size`; empty if workers have all of them."""
         rows = range(self._next, min(self._next + size, self._count))
         self._next = rows.stop
         return rows if rows or not self._again else self._again.popleft()
 
+    def part(self, rows: range) -> Questions:
+        """The questions about these rows."""
+        return self.questions.pick(slice(rows.start, rows.stop))
+
     def give_back(self, rows: range) -> None:
-        """Notes that these rows were not asked after all."""
+        """Takes back rows that were not asked after all."""
         self._again.appendleft(rows)
 
     def settle(self, rows: range, answers: Answers) -> None:
-        """Notes what was answered."""
-        self._answers.store(rows, answers)
-        self._seconds += answers.seconds
-        self._error = self._error or answers.error
+        """Stores the answers about these rows."""
+        self.answers = self.answers.store(slice(rows.start, rows.stop), answers)
         self.answered += len(rows)
 
-    def note(self, trouble: str) -> None:
-        """Notes why rows may stay unanswered."""
-        self._trouble = trouble
+    def note(self, reason: str) -> None:
+        """Stores why rows may stay unanswered."""
+        self._reason = reason
 
     def give_up(self) -> None:
-        """Leaves all rows UNKNOWN that nobody was handed yet."""
+        """Leaves all rows UNKNOWN that no worker has."""
         left = self.waiting
         self._given_up += left
         self._next = self._count
         self._again.clear()
         if left:
-            self._error = self._error or self._trouble
+            self.answers = self.answers.plus(error=self._reason)
 
     def lose(self, rows: range) -> None:
-        """Notes that whoever was asked did not answer."""
+        """Notes that the worker with these rows did not answer."""
         self.lost += 1
         for i in rows:
             if i in self._retried:

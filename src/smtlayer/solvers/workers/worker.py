@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 import torch
 
 from smtlayer.errors import SolverCrashedError
-from smtlayer.solvers.host.row_solvers import RowSolverCache, RowSolverSpec
-from smtlayer.solvers.host.rows import Answers, Questions, answer_rows
+from smtlayer.solvers.host.questions import Answers, Questions
+from smtlayer.solvers.workers.row_solvers import RowSolverCache, RowSolverSpec
 
 
 class Ask(NamedTuple):
@@ -56,23 +56,23 @@ def main(connection: int, lifeline: int) -> None:
 
 
 def _serve(connection: "Connection[Reply, Message]") -> None:
-    shelf = RowSolverCache()
+    cache = RowSolverCache()
     send(connection, Ready())
     while True:
         message = connection.recv()
         try:
-            reply = _reply(message, shelf)
+            reply = _reply(message, cache)
         except SolverCrashedError as error:
             reply = error
         send(connection, reply)
 
 
-def _reply(message: Message, shelf: RowSolverCache) -> Reply:
+def _reply(message: Message, cache: RowSolverCache) -> Reply:
     if isinstance(message, RowSolverSpec):
-        shelf.open(message)
+        cache.open(message)
         return Ready()
-    opened = shelf.find(message.key)
-    return Missing() if opened is None else answer_rows(message.questions, opened)
+    opened = cache.find(message.key)
+    return Missing() if opened is None else opened.answer(message.questions)
 
 
 def _die_with_parent(lifeline: int) -> None:

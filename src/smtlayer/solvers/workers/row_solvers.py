@@ -1,44 +1,15 @@
-"""This file holds what a row solver is made from, here or in another process."""
+"""Row solvers as they travel to other processes, and those that a process has opened."""
 
 import hashlib
 import pickle
 import traceback
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import final
 
 from smtlayer.errors import ArgumentTypeError, SolverCrashedError
-from smtlayer.solvers.base import RowSolver
+from smtlayer.solvers.host.rows import InProcess, OpenRow
 from smtlayer.solvers.lru import Lru
 from smtlayer.theory import Theory
-
-OpenRow = Callable[[Theory], RowSolver]
-
-
-@final
-class RowSolverHandle:
-    """A row solver: opened when first needed, and anew after it failed."""
-
-    def __init__(self, open_row: OpenRow, theory: Theory) -> None:
-        self._open_row, self._theory = open_row, theory
-        self._row: RowSolver | None = None
-        self._ever = False
-
-    def prepare(self) -> None:
-        """Opens it if it never was, so that the caller learns of a theory that cannot be opened."""
-        if not self._ever:
-            self.row()
-
-    def row(self) -> RowSolver:
-        """The row solver, ready for a question."""
-        if self._row is None:
-            self._row = self._open_row(self._theory)
-            self._ever = True
-        return self._row
-
-    def drop(self) -> None:
-        """Forgets the row solver, which may be left in any state."""
-        self._row = None
 
 
 @dataclass(frozen=True)
@@ -50,9 +21,9 @@ class RowSolverSpec:
 
     @classmethod
     def of(cls, open_row: OpenRow, theory: Theory, name: str) -> "RowSolverSpec":
-        """The recipe for a row solver that answers in the name given."""
+        """The row solver that `open_row` makes; `name` stands in the error if it cannot travel."""
         try:
-            data = pickle.dumps((open_row, theory))
+            data = pickle.dumps((theory, open_row))
         except Exception as error:
             raise ArgumentTypeError(
                 f"{name} cannot send {open_row!r} to worker processes: {error}. Define it at the "
@@ -60,14 +31,14 @@ class RowSolverSpec:
             ) from error
         return cls(hashlib.sha256(data).hexdigest(), data)
 
-    def open(self) -> RowSolverHandle:
-        """The opened row solver.
+    def open(self) -> InProcess:
+        """The row solver, opened.
 
         Raises:
-            SolverCrashedError: With the text of what went wrong.
+            SolverCrashedError: If it cannot be loaded or opened, with the reason.
         """
         try:
-            opened = RowSolverHandle(*pickle.loads(self.data))
+            opened = InProcess(*pickle.loads(self.data))
         except Exception as error:
             raise _refusal(
                 error,
@@ -75,7 +46,7 @@ class RowSolverSpec:
                 "imported there: what the running script itself defines is not known to workers.",
             ) from None
         try:
-            opened.prepare()
+            opened.open()
         except Exception as error:
             raise _refusal(error, "A worker process cannot open the theory ({}).") from None
         return opened
@@ -92,13 +63,13 @@ class RowSolverCache:
     """The row solvers that a worker has opened: those of the last few theories."""
 
     def __init__(self) -> None:
-        self._opened = Lru[str, RowSolverHandle](8)
+        self._opened = Lru[str, InProcess](8)
 
-    def find(self, key: str) -> RowSolverHandle | None:
+    def find(self, key: str) -> InProcess | None:
         """The row solver with this key, if it is in the cache."""
         return self._opened.get(key)
 
-    def open(self, recipe: RowSolverSpec) -> RowSolverHandle:
+    def open(self, spec: RowSolverSpec) -> InProcess:
         """Opens a row solver and caches it."""
-        opened = self._opened[recipe.key] = recipe.open()
+        opened = self._opened[spec.key] = spec.open()
         return opened
