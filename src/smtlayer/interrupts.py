@@ -188,7 +188,7 @@ class Guard:
         with contextlib.suppress(ValueError, OSError):  # that descriptor has been closed since
             signal.set_wakeup_fd(self._wakeup, warn_on_full_buffer=False)
         if _watch is not None:
-            _watch.detach()
+            _watch.receive(last=True)
         _guard = None
         if signal.getsignal(signal.SIGINT) == self._note:
             signal.signal(signal.SIGINT, self._handler)  # last: from here on it may raise
@@ -235,12 +235,6 @@ class _Watch:
             self._forward_to = signal.set_wakeup_fd(outbox, warn_on_full_buffer=False)
             return self._forward_to
 
-    def detach(self) -> None:
-        """Passes on what has arrived, and from now on nothing."""
-        with self._lock:
-            self._receive()
-            self._forward_to = -1
-
     def close(self) -> None:
         """Ends the thread."""
         self._outbox.close()  # its end of the line reads as closed
@@ -257,8 +251,7 @@ class _Watch:
         while True:
             select.select([self._inbox], [], [])
             call = CALLS.get(main or 0)
-            with self._lock:
-                received = self._receive()
+            received = self.receive()
             if received is None:
                 return
             if signal.SIGINT in received:
@@ -267,16 +260,24 @@ class _Watch:
                     call.stop()
                     time.sleep(_AGAIN_S)
 
-    def _receive(self) -> bytes | None:
-        """The numbers of signals that came, passed on; None at the end."""
-        try:
-            received = self._inbox.recv(4096)
-        except BlockingIOError:
-            return b""
-        if self._forward_to != -1 and received:
-            with contextlib.suppress(OSError):
-                os.write(self._forward_to, received)
-        return received or None
+    def receive(self, last: bool = False) -> bytes | None:
+        """The numbers of signals that came; None at the end.
+
+        They are also written to the descriptor that signals woke before; not any more after the
+        `last` call.
+        """
+        with self._lock:
+            descriptor = self._forward_to
+            if last:
+                self._forward_to = -1
+            try:
+                received = self._inbox.recv(4096)
+            except BlockingIOError:
+                return b""
+            if descriptor != -1 and received:
+                with contextlib.suppress(OSError):
+                    os.write(descriptor, received)
+            return received or None
 
 
 _guard: Guard | None = None

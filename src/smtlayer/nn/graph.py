@@ -127,8 +127,8 @@ class Graphs:
         self._given_up = False
 
     def find(self, plan: Plan, logits: Tensor, known: Tensor | None) -> CapturedPasses | None:
-        """Returns the captured passes for such a batch, or None if there are none."""
-        if not logits.is_cuda or not len(logits) or self._given_up or not can_capture(plan):
+        """Returns the captured passes for such a batch on a GPU, or None if there are none."""
+        if not len(logits) or self._given_up or not can_capture(plan):
             return None
         key = key_of(plan, logits, known)
         if key not in self._captured:

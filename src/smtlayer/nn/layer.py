@@ -178,7 +178,9 @@ class SMTLayer(nn.Module):
         """Returns outputs that satisfy the theory; see the class."""
         flat, mask = self._checked(logits, known)
         plan = self._plan()
-        captured = None if self._graphs is None else self._graphs.find(plan, flat, mask)
+        captured = None
+        if self._graphs is not None and flat.is_cuda:
+            captured = self._graphs.find(plan, flat, mask)
         outputs: Tensor = SolveFunction.apply(flat, mask, plan, captured)  # type: ignore[no-untyped-call]
         return outputs.reshape(*logits.shape[:-1], self.theory.n_outputs)
 

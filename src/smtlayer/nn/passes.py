@@ -55,7 +55,8 @@ def forward_pass(plan: Plan, logits: Tensor, signs: Tensor) -> Solution:
         "sat": sat, "unsat": status == Status.UNSAT, "unknown": unknown,
         "unproved": sat & ~solution.proved,
     })  # fmt: skip
-    _check_known(plan, unknown)
+    if plan.raise_unknown:
+        _check_known(plan.solver, unknown)
     return solution
 
 
@@ -96,7 +97,8 @@ def backward_pass(
         "correct": correct, "blamed": wrong, "without_gradient": no_gradient,
         "contradicted": blame.contradicted, "undecided": blame.unknown,
     })  # fmt: skip
-    _check_known(plan, blame.unknown)
+    if plan.raise_unknown:
+        _check_known(plan.solver, blame.unknown)
     scale = row_scale(grad.to(real), signs.shape[-1], plan.scale)
     pull = surrogate_gradient(question.logits, blame.targets, blame.pushed, scale)
     return pull.to(logits.dtype)
@@ -137,14 +139,14 @@ def _wrong_type(rule: ForwardRule | BlameRule, expected: type, found: object) ->
     )
 
 
-def _check_known(plan: Plan, unknown: Tensor) -> None:
-    """Raises if the solver gave up on a row and the layer has `on_unknown="raise"`."""
-    if not plan.raise_unknown or plan.solver.capturable or not unknown.any():
+def _check_known(solver: Solver, unknown: Tensor) -> None:
+    """Raises if the solver gave up on a row."""
+    if solver.capturable or not unknown.any():
         return
-    limit, error = plan.solver.limit_ms, plan.solver.last_error
+    limit, error = solver.limit_ms, solver.last_error
     spent = f" after {limit} ms. Raise timeout_ms" if limit else ". See that its solver runs"
     spent = f": {error}" if error else spent
     raise SolverUnknownError(
-        f"{plan.solver.name} gave up on {int(unknown.sum())} of {len(unknown)} rows (first: "
+        f"{solver.name} gave up on {int(unknown.sum())} of {len(unknown)} rows (first: "
         f'row {int(unknown.nonzero()[0])}){spent}, or pass on_unknown="zero".'
     )

@@ -135,7 +135,7 @@ class SatRow:
         observed = signed(self._inputs, inputs)
         status, model = self._propagate(observed)
         if status is Status.UNKNOWN:
-            status, model = self.check(observed).status, self.model()
+            status, model = self.check(observed).status, self._solver.get_model()
         return self._row(status, model)
 
     def maximize(self, inputs: Signs, weights: Sequence[float], outputs: Signs) -> Row:
@@ -147,7 +147,7 @@ class SatRow:
             return self._row(status, model)
         soft = self._undecided(model, inputs, weights)
         if not soft:  # all models overrule the same
-            status, model = self.check(wanted).status, self.model()
+            status, model = self.check(wanted).status, self._solver.get_model()
             return self._row(status, model)
         status, model = self._propagate([*wanted, *soft])
         if status is Status.SAT:
@@ -249,5 +249,5 @@ class SatRow:
         if isinstance(model, set):
             signs = [1 if x in model else -1 for x in columns]
         else:
-            signs = self.signs(model, columns)
+            signs = [1 if model[abs(x) - 1] == x else -1 for x in columns]
         return Row(status, signs[:n], signs[len(signs) - m :], proved)

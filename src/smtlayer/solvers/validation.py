@@ -77,7 +77,7 @@ def check_question(
         return
     if not isinstance(weights, Tensor) or weights.shape != inputs.shape:
         raise _wrong(who, "weights", f"a tensor of shape {tuple(inputs.shape)}", weights)
-    if _on_host(weights) and _on_host(inputs) and len(weights):
+    if weights.is_cpu and inputs.is_cpu and len(weights):
         low, high = torch.where(inputs != 0, weights, 1).aminmax()
         if not 0 < low.item() <= high.item() < torch.inf:  # nor NaN
             bad = ~((weights > 0) & weights.isfinite()) & (inputs != 0)
@@ -90,7 +90,7 @@ def check_question(
 def _check_signs(who: str, name: str, signs: Tensor, columns: int) -> None:
     if not isinstance(signs, Tensor) or signs.ndim != 2 or signs.shape[1] != columns:
         raise _wrong(who, name, f"a tensor of signs of shape (rows, {columns})", signs)
-    if _on_host(signs) and not _are_signs(signs):
+    if signs.is_cpu and not _are_signs(signs):
         bad = signs.sign() != signs if signs.dtype != torch.bool else torch.ones_like(signs)
         if bad.any():
             raise ArgumentError(
@@ -110,10 +110,6 @@ def _are_signs(values: Tensor) -> bool:
 def _first(bad: Tensor, values: Tensor) -> str:
     row, column = bad.nonzero()[0].tolist()
     return f"Row {row}, column {column} is {values[row, column].item()}."
-
-
-def _on_host(values: Tensor) -> bool:
-    return values.device.type == "cpu"
 
 
 def _wrong(who: str, name: str, expected: str, given: object) -> Exception:

@@ -45,7 +45,7 @@ class Memory:
     def answer(self, questions: Questions) -> Answers:
         """The remembered answers, completed by those of the next stage."""
         keys = plain = _keys(questions, weighted=questions.kind == "core")
-        records = [self._records.get(key) for key in keys]
+        records = list(map(self._records.get, keys))
         if questions.kind == "maximize":
             # A row without a model may have a repair all the same, so only models count.
             records = [r if r and r[0] == Status.SAT else None for r in records]
@@ -84,8 +84,8 @@ def _keys(questions: Questions, weighted: bool) -> list[bytes]:
         weights = np.where(questions.inputs != 0, questions.weights, free)
         if questions.kind == "core":
             weights = np.argsort(-weights, axis=-1, kind="stable").astype(np.uint32)
-        parts, kind = [*parts, weights], questions.kind.encode()
-    rows = np.concatenate([np.ascontiguousarray(part).view(np.uint8) for part in parts], axis=1)
+        parts, kind = [*parts, weights.view(np.int8)], questions.kind.encode()
+    rows = np.concatenate(parts, axis=1)
     data, width = rows.tobytes(), rows.shape[1]
     return [
         blake2b(data[start : start + width], digest_size=16, person=kind).digest()
@@ -95,8 +95,8 @@ def _keys(questions: Questions, weighted: bool) -> list[bytes]:
 
 def _split(answers: Answers) -> list[bytes]:
     """One record per row: status, whether it is proved, and the signs."""
-    heads = np.stack([answers.status, answers.proved], axis=1, dtype=np.int8)
-    rows = np.concatenate([heads, answers.inputs, answers.outputs], axis=1)
+    heads = (answers.status[:, None], answers.proved[:, None].view(np.int8))
+    rows = np.concatenate([*heads, answers.inputs, answers.outputs], axis=1)
     data, width = rows.tobytes(), rows.shape[1]
     return [data[start : start + width] for start in range(0, len(data), width)]
 

@@ -67,7 +67,10 @@ class HostSolver:
         """A minimal set of inputs that contradicts the wanted outputs."""
         questions = self._questions("core", inputs, weights, outputs)
         answers = self._first.answer(questions) if len(inputs) else Answers.unknown(questions)
-        self._count(answers)
+        self.cache_hits += answers.hits
+        self.last_error = answers.error
+        if answers.error and not self._warned:
+            self._warn()
         status, blamed = torch.from_numpy(answers.status), torch.from_numpy(answers.inputs != 0)
         return Core(status.to(inputs.device), blamed.to(inputs.device))
 
@@ -90,7 +93,10 @@ class HostSolver:
         )
 
     def _solution(self, questions: Questions, answers: Answers, device: torch.device) -> Solution:
-        self._count(answers)
+        self.cache_hits += answers.hits
+        self.last_error = answers.error
+        if answers.error and not self._warned:
+            self._warn()
         arrays = (answers.status, answers.inputs, answers.outputs, answers.proved)
         status, inputs, outputs, proved = map(torch.from_numpy, arrays)
         cost = torch.zeros(len(status), dtype=torch.float64, device="cpu")
@@ -99,20 +105,17 @@ class HostSolver:
             cost = torch.where(overruled, torch.from_numpy(questions.weights), 0).sum(-1)
             cost = cost.clamp(max=_LARGEST)  # infinite means: no model
         cost = torch.where(status == Status.SAT, cost, torch.inf)
-        parts = (status, inputs, outputs, cost, proved)
-        return Solution(*(part.to(device) for part in parts))
+        status, inputs, outputs = status.to(device), inputs.to(device), outputs.to(device)
+        return Solution(status, inputs, outputs, cost.to(device), proved.to(device))
 
-    def _count(self, answers: Answers) -> None:
-        self.cache_hits += answers.hits
-        self.last_error = answers.error
-        if answers.error and not self._warned:
-            self._warned = True
-            warnings.warn(
-                f"{self.name} failed on a row: {answers.error}. Such rows are UNKNOWN; this "
-                f"warning is given once.",
-                RuntimeWarning,
-                stacklevel=4,
-            )
+    def _warn(self) -> None:
+        self._warned = True
+        warnings.warn(
+            f"{self.name} failed on a row: {self.last_error}. Such rows are UNKNOWN; this "
+            f"warning is given once.",
+            RuntimeWarning,
+            stacklevel=4,
+        )
 
 
 def _array(values: Tensor, dtype: torch.dtype) -> Any:
