@@ -56,17 +56,22 @@ class ListedRepairs:
         short = np.array([i for i, models in enumerate(lists) if models is not None], dtype=np.intp)
         if not len(short):
             return self._following.answer(questions)
-        signs = questions.inputs[short]
-        weights = np.where(signs != 0, questions.weights[short], 0.0)
-        n, m = questions.inputs.shape[1], questions.outputs.shape[1]
-        models, sure = _cheapest([lists[i] for i in short], signs, weights, n + m)
-        answers, listed = Answers.unknown(questions).plus(hits=hits), short[sure]
-        answers.inputs[listed], answers.outputs[listed] = models[sure, :n], models[sure, n:]
-        answers.status[listed] = np.where(models[sure].any(-1), Status.SAT, Status.UNSAT)
-        answers.proved[listed] = True
+        asked = questions if len(short) == len(lists) else questions.pick(short)
+        n, m = asked.inputs.shape[1], asked.outputs.shape[1]
+        models, sure = _cheapest([lists[i] for i in short], asked.inputs, asked.weights, n + m)
+        if not sure.all():
+            short, models = short[sure], models[sure]
+        listed = Answers(
+            np.where(models.any(-1), Status.SAT, Status.UNSAT).astype(np.int8),
+            np.ascontiguousarray(models[:, :n]),
+            np.ascontiguousarray(models[:, n:]),
+            np.ones(len(models), dtype=np.bool_),
+            hits=hits,
+        )
+        if len(short) == len(lists):
+            return listed
+        answers = Answers.unknown(questions).store(short, listed)
         rest = np.flatnonzero(~answers.proved)
-        if not len(rest):
-            return answers
         return answers.store(rest, self._following.answer(questions.pick(rest)))
 
     def _recall(self, wanted: NDArray[np.int8]) -> tuple[list[_Models | None], int]:
@@ -149,6 +154,7 @@ def _cheapest(
     bits = np.unpackbits(np.concatenate(lists), axis=-1, count=columns)
     models = bits.astype(np.int8) * np.int8(2) - np.int8(1)  # (all models, n + m)
     n = signs.shape[1]
+    weights = np.where(signs != 0, weights, 0.0)
     huge = weights.max(-1) > _LARGEST  # sums could overflow
     sizes = np.where(huge[:, None], 0.0, weights)
     cost = np.where(models[:, :n] * signs[row] < 0, sizes[row], 0.0).sum(-1)

@@ -2,10 +2,9 @@
 
 from collections.abc import Sequence
 from hashlib import blake2b
-from typing import Any, final
+from typing import final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from smtlayer.solvers.host.questions import Answers, Questions, Stage
 from smtlayer.solvers.lru import Lru
@@ -44,13 +43,13 @@ class Memory:
 
     def answer(self, questions: Questions) -> Answers:
         """The remembered answers, completed by those of the next stage."""
-        keys = plain = _keys(questions, weighted=questions.kind == "core")
+        keys = plain = _keys(questions)
         records = list(map(self._records.get, keys))
         if questions.kind == "maximize":
             # A row without a model may have a repair all the same, so only models count.
             records = [r if r and r[0] == Status.SAT else None for r in records]
             if None in records:
-                keys = _keys(questions, weighted=True)
+                keys = _repair_keys(questions, plain)
                 records = [r or self._records.get(k) for r, k in zip(records, keys, strict=True)]
         first: dict[bytes, int] = {}  # the first row with each key that is not remembered
         for i, key in enumerate(keys):
@@ -58,7 +57,7 @@ class Memory:
                 first.setdefault(key, i)
         hits = len(keys) - len(first)
         if not first:
-            return _joined(records, questions).plus(hits=hits)
+            return _joined(records, questions, hits=hits)
         asked = questions.pick(list(first.values())) if hits else questions
         found = self._following.answer(asked)
         fresh = _split(found)
@@ -71,25 +70,30 @@ class Memory:
             return found
         by_key = dict(zip(first, fresh, strict=True))
         whole = [by_key[k] if r is None else r for r, k in zip(records, keys, strict=True)]
-        return _joined(whole, questions).plus(found.seconds, found.error, found.hits + hits)
+        return _joined(whole, questions, found.seconds, found.error, found.hits + hits)
 
 
-def _keys(questions: Questions, weighted: bool) -> list[bytes]:
-    """One digest per row: 16 bytes, where the weights alone may take kilobytes."""
-    parts: list[NDArray[Any]] = [questions.inputs, questions.outputs]
-    kind = b"model"
-    if weighted:
-        # The weights of free inputs do not count.
-        free = -np.inf if questions.kind == "core" else 0.0
-        weights = np.where(questions.inputs != 0, questions.weights, free)
-        if questions.kind == "core":
-            weights = np.argsort(-weights, axis=-1, kind="stable").astype(np.uint32)
-        parts, kind = [*parts, weights.view(np.int8)], questions.kind.encode()
+def _keys(questions: Questions) -> list[bytes]:
+    """One digest per row of the inputs, the wanted outputs and, for `core`, the order of weights.
+
+    It takes 16 bytes, where the row may take kilobytes.
+    """
+    kind, parts = b"model", [questions.inputs, questions.outputs]
+    if questions.kind == "core":
+        # Free inputs come last, whatever their weights.
+        weights = np.where(questions.inputs != 0, questions.weights, -np.inf)
+        order = np.argsort(-weights, axis=-1, kind="stable").astype(np.uint32)
+        kind, parts = b"core", [*parts, order.view(np.int8)]
     rows = np.concatenate(parts, axis=1)
-    data, width = rows.tobytes(), rows.shape[1]
+    return [blake2b(row, digest_size=16, person=kind).digest() for row in rows]
+
+
+def _repair_keys(questions: Questions, keys: Sequence[bytes]) -> list[bytes]:
+    """The keys of rows, extended by the weights of their observed inputs."""
+    rows = zip(keys, np.where(questions.inputs != 0, questions.weights, 0.0), strict=True)
     return [
-        blake2b(data[start : start + width], digest_size=16, person=kind).digest()
-        for start in range(0, len(data), width)
+        blake2b(weights, digest_size=16, salt=key, person=b"repair").digest()
+        for key, weights in rows
     ]
 
 
@@ -101,9 +105,15 @@ def _split(answers: Answers) -> list[bytes]:
     return [data[start : start + width] for start in range(0, len(data), width)]
 
 
-def _joined(records: Sequence[bytes | None], questions: Questions) -> Answers:
+def _joined(
+    records: Sequence[bytes | None],
+    questions: Questions,
+    seconds: float = 0.0,
+    error: str = "",
+    hits: int = 0,
+) -> Answers:
     """The inverse of `_split`."""
     rows = np.frombuffer(b"".join(filter(None, records)), dtype=np.int8).reshape(len(records), -1)
     end = 2 + questions.inputs.shape[1]
     inputs, outputs = rows[:, 2:end].copy(), rows[:, end:].copy()
-    return Answers(rows[:, 0].copy(), inputs, outputs, rows[:, 1] > 0)
+    return Answers(rows[:, 0].copy(), inputs, outputs, rows[:, 1] > 0, seconds, error, hits)

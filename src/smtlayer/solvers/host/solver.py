@@ -14,7 +14,7 @@ from smtlayer.solvers.validation import check_question
 from smtlayer.solvers.workers.options import Workers, row_stage
 from smtlayer.theory import Theory
 
-_LARGEST = torch.finfo(torch.float64).max
+_LARGEST = np.finfo(np.float64).max
 
 
 @final
@@ -97,16 +97,15 @@ class HostSolver:
         self.last_error = answers.error
         if answers.error and not self._warned:
             self._warn()
-        arrays = (answers.status, answers.inputs, answers.outputs, answers.proved)
-        status, inputs, outputs, proved = map(torch.from_numpy, arrays)
-        cost = torch.zeros(len(status), dtype=torch.float64, device="cpu")
+        cost = np.where(answers.status == Status.SAT, 0.0, np.inf)
         if questions.kind == "maximize":
-            overruled = inputs * torch.from_numpy(questions.inputs) < 0
-            cost = torch.where(overruled, torch.from_numpy(questions.weights), 0).sum(-1)
-            cost = cost.clamp(max=_LARGEST)  # infinite means: no model
-        cost = torch.where(status == Status.SAT, cost, torch.inf)
-        status, inputs, outputs = status.to(device), inputs.to(device), outputs.to(device)
-        return Solution(status, inputs, outputs, cost.to(device), proved.to(device))
+            overruled = np.flatnonzero(answers.inputs * questions.inputs < 0)
+            rows = overruled // questions.inputs.shape[1]
+            total = np.bincount(rows, questions.weights.take(overruled), len(cost))
+            cost += np.minimum(total, _LARGEST)  # infinite means: no model
+        arrays = (answers.status, answers.inputs, answers.outputs, cost, answers.proved)
+        tensors = map(torch.from_numpy, arrays)
+        return Solution(*tensors if device.type == "cpu" else (part.to(device) for part in tensors))
 
     def _warn(self) -> None:
         self._warned = True
