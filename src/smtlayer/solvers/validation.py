@@ -90,21 +90,18 @@ def check_question(
 def _check_signs(who: str, name: str, signs: Tensor, columns: int) -> None:
     if not isinstance(signs, Tensor) or signs.ndim != 2 or signs.shape[1] != columns:
         raise _wrong(who, name, f"a tensor of signs of shape (rows, {columns})", signs)
-    if signs.is_cpu and not _are_signs(signs):
-        bad = signs.sign() != signs if signs.dtype != torch.bool else torch.ones_like(signs)
-        if bad.any():
-            raise ArgumentError(
-                f"{who} expects {name} as signs: -1 for false, 1 for true, 0 for free. "
-                f"{_first(bad, signs)} to_signs(logits) makes signs of logits."
-            )
-
-
-def _are_signs(values: Tensor) -> bool:
-    """Whether a tensor of an integer type holds signs; False for other types."""
-    if values.dtype not in (torch.int8, torch.int16, torch.int32, torch.int64) or not len(values):
-        return False
-    low, high = values.aminmax()
-    return low.item() >= -1 and high.item() <= 1
+    if not signs.is_cpu or not len(signs):
+        return
+    if signs.dtype in (torch.int8, torch.int16, torch.int32, torch.int64):
+        low, high = signs.aminmax()
+        if low.item() >= -1 and high.item() <= 1:
+            return
+    bad = signs.sign() != signs if signs.dtype != torch.bool else torch.ones_like(signs)
+    if bad.any():
+        raise ArgumentError(
+            f"{who} expects {name} as signs: -1 for false, 1 for true, 0 for free. "
+            f"{_first(bad, signs)} to_signs(logits) makes signs of logits."
+        )
 
 
 def _first(bad: Tensor, values: Tensor) -> str:
