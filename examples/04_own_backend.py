@@ -7,7 +7,7 @@ import torch
 import z3
 
 from smtlayer import SMTLayer, Status, Theory
-from smtlayer.solvers import Row, Rowwise
+from smtlayer.solvers import Row, Rowwise, Solver
 from smtlayer.testing import LAWS, Case
 
 
@@ -15,7 +15,7 @@ from smtlayer.testing import LAWS, Case
 class Parity:
     """For theories whose output is true if an odd number of inputs is true."""
 
-    def compile(self, theory: Theory) -> Rowwise:
+    def compile(self, theory: Theory) -> Solver:
         return Rowwise(theory, ParityRow, name="Parity", limit_ms=None, deterministic=True)
 
 

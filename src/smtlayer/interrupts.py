@@ -1,10 +1,10 @@
-"""Ctrl-C while the library works: a press stops the z3 call in progress and is never lost.
+"""Ctrl-C while the library works: it stops the z3 call in progress and is never lost.
 
-Python runs a signal's handler in the main thread, between two of its own instructions. That leaves
-two gaps: while z3 works no handler runs, and what a handler raises inside a `__del__` (z3's terms
-have one) is printed and dropped. `interruptible` closes both for the time of a call. A thread that
-the signal wakes stops z3, so that the handler can run; and what the handler raised is raised again
-if it did not arrive. The handler is the user's own: whether a press raises anything is up to it.
+Python runs a signal's handler in the main thread, between two instructions. That leaves two gaps:
+no handler runs while z3 works, and an exception that a handler raises inside a `__del__` (z3's
+terms have one) is printed and dropped. `interruptible` closes both for the time of a call. A thread
+that the signal wakes stops z3, so that the handler can run; and an exception of the handler that
+was dropped is raised again. The handler is the user's, and need not raise anything.
 """
 
 import contextlib
@@ -40,7 +40,7 @@ class Call:
         self.stopped = False
 
     def stop(self) -> None:
-        """Makes z3 give up soon, unless the call is over: the next one would suffer for it."""
+        """Makes z3 give up soon, unless the call is over: else it would stop the next call."""
         with self._lock:
             if not self._over:
                 self.stopped = True
@@ -57,7 +57,7 @@ CALLS: dict[int, Call] = {}  # by thread
 
 
 def stoppable(interrupt: Callable[[], None], ask: Callable[[], _T]) -> tuple[_T | None, bool]:
-    """What a z3 call returns, and whether a press or a fork stopped it.
+    """The result of a z3 call, and whether Ctrl-C or a fork stopped it.
 
     Of a call that was stopped nothing is returned, not even an answer that z3 found just then: a
     context that was interrupted may refuse all but the next question.
@@ -87,7 +87,7 @@ def stoppable(interrupt: Callable[[], None], ask: Callable[[], _T]) -> tuple[_T 
 
 
 def interruptible(function: Callable[_P, _T]) -> Callable[_P, _T]:
-    """Decorates a function that a press in the main thread ends by what its handler raises.
+    """Decorates a function that Ctrl-C ends by the exception that its handler raises.
 
     Other threads, calls inside such a call, and processes that ignore SIGINT or leave it to the
     system just call the function.
@@ -127,7 +127,7 @@ def guard_presses() -> "Guard":
 
 
 def raise_pressed() -> None:
-    """Raises what the handler of an earlier press raised, if that did not arrive."""
+    """Raises the exception of an earlier handler, if it was dropped."""
     if _guard is not None and threading.current_thread() is threading.main_thread():
         _guard.deliver()
 
@@ -165,7 +165,7 @@ class Guard:
         MainThread.check = staticmethod(bool)  # which returns False
 
     def leave(self) -> None:
-        """Gives back to the user's handler, and delivers what waits."""
+        """Restores the user's handler, and runs it for presses that waited."""
         failure = sys.exc_info()[1]
         if self._raised is not None and failure is not None:
             traceback.clear_frames(failure.__traceback__)  # frees what z3 left half-built, unheard
@@ -178,7 +178,7 @@ class Guard:
             raise error
 
     def restore(self) -> None:
-        """Puts everything back, unless someone else has changed it since."""
+        """Restores everything that other code has not changed since."""
         global _guard
         if _guard is not self:
             return
@@ -194,7 +194,7 @@ class Guard:
             signal.signal(signal.SIGINT, self._handler)  # last: from here on it may raise
 
     def deliver(self) -> None:
-        """Raises again what did not arrive."""
+        """Raises an exception that was dropped."""
         if self._raised is not None:
             raise self._raised
 
@@ -209,7 +209,7 @@ class Guard:
             raise
 
     def _report(self, unraisable: "sys.UnraisableHookArgs") -> None:
-        """Drops what a press that is raised again did to destructors, and z3's half-built terms."""
+        """Hides errors of destructors that an exception which is raised again has caused."""
         of_z3 = getattr(unraisable.object, "__module__", None) == z3.AstRef.__module__
         if self._raised is None or not (of_z3 or unraisable.exc_value is self._raised):
             self._unraisable(unraisable)
@@ -224,7 +224,7 @@ class _Watch:
         self._inbox.setblocking(False)
         self._outbox.setblocking(False)
         self._lock = threading.Lock()
-        self._forward_to = -1  # whom signals wake otherwise
+        self._forward_to = -1  # the descriptor that signals wake otherwise
         self._thread = threading.Thread(target=self._run, name="smtlayer-ctrl-c", daemon=True)
         self._thread.start()
 
@@ -242,7 +242,7 @@ class _Watch:
         self._inbox.close()
 
     def abandon(self) -> None:
-        """In a forked child: closes its copies; the thread stayed behind."""
+        """Closes the copies of a forked child, which has no such thread."""
         self._outbox.close()
         self._inbox.close()
 
@@ -255,7 +255,7 @@ class _Watch:
             if received is None:
                 return
             if signal.SIGINT in received:
-                # Another call there would show that Python has run the handler in between.
+                # Another call there means that Python has run the handler in between.
                 while call is not None and CALLS.get(main or 0) is call:
                     call.stop()
                     time.sleep(_AGAIN_S)
@@ -286,7 +286,7 @@ _watch: _Watch | None = None
 
 
 def _before_fork() -> None:
-    """An idle thread ends, so that a process that has no other may fork without a warning."""
+    """Ends an idle thread, so that a process without other threads may fork without a warning."""
     global _watch
     main = threading.current_thread() is threading.main_thread()  # else a guard might begin now
     if _watch is not None and _guard is None and main:
@@ -295,7 +295,7 @@ def _before_fork() -> None:
 
 
 def _after_fork_in_child() -> None:
-    """The main thread of the parent, and its call, may be gone."""
+    """Restores the handlers in a child, whose main thread may be another."""
     global _watch
     CALLS.clear()
     watch, _watch = _watch, None  # another thread may hold its lock

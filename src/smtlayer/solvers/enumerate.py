@@ -1,4 +1,4 @@
-"""This file tries everything: the reference that the tests trust."""
+"""The backend `Enumerate`: all assignments, the reference for the tests of other backends."""
 
 import copy
 import itertools
@@ -22,13 +22,13 @@ from smtlayer.theory import Theory
 
 @dataclass(frozen=True)
 class Enumerate:
-    """Asks z3 about every assignment to inputs and outputs, then answers by looking at them all.
+    """Asks z3 about every assignment to inputs and outputs, then answers from that list.
 
-    Slow and plain on purpose. Where z3 cannot decide an assignment, answers that hang on it are
+    Slow and simple on purpose. Answers that depend on an assignment that z3 cannot decide are
     UNKNOWN.
 
     Args:
-        max_columns: Refuse theories with more inputs and outputs than this.
+        max_columns: The largest number of inputs and outputs together.
         timeout_ms: Time limit for each assignment.
     """
 
@@ -56,7 +56,7 @@ class Enumerate:
         )
 
     def open(self, theory: Theory) -> "EnumerateRow":
-        """The solver of rows."""
+        """The row solver."""
         return EnumerateRow(theory, self.timeout_ms)
 
 

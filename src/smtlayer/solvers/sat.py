@@ -1,4 +1,4 @@
-"""This file asks a SAT solver: finite theories of any size, bit-blasted once."""
+"""The backend `Sat`: finite theories of any size, as clauses in an incremental SAT solver."""
 
 import time
 from collections.abc import Iterable, Sequence
@@ -24,15 +24,15 @@ from smtlayer.solvers.validation import check_count, check_limits, check_theory_
 from smtlayer.solvers.workers.options import Workers, check_workers, picklable_state, row_stage
 from smtlayer.theory import Theory
 
-# How far the solver goes before it looks at the clock: a fraction of a second.
+# Work between two checks of the time limit: a fraction of a second.
 _CONFLICTS, _PROPAGATIONS = 2_000, 5_000_000
-_REPAIRS = 200  # after so many the solver is opened anew; each uses up a variable
-_COUNTERS = 5_000  # or after one that took more variables than this: they would slow all others
+_REPAIRS = 200  # after which the solver is opened anew, because each uses up a variable
+_COUNTERS = 5_000  # variables of one repair, above which the solver is opened anew at once
 
 
 @dataclass(frozen=True)
 class Sat:
-    """Asks a SAT solver about theories that come down to bits, of any size.
+    """Answers by a SAT solver, for finite theories of any size.
 
     Booleans, bit-vectors, enumerations, one-hot symbols, cardinalities and weighted sums, and
     integers whose bounds can be proved become clauses once; every question is then a few calls of
@@ -41,12 +41,12 @@ class Sat:
     Args:
         timeout_ms: Time limit of one question about one row; past it the row is UNKNOWN, or the
             best repair so far that is not `proved`.
-        workers: Who asks: 0 for this process, a number of worker processes, an `Executor`, or a
+        workers: 0 to solve in this process; or a number of worker processes, an `Executor`, or a
             function that makes one. See `Rowwise`.
-        remember: Answers kept in memory, by row; and lists of models for wanted outputs that leave
-            the inputs little freedom.
-        max_clauses: How many clauses the theory may become. `compile` refuses a larger one, or one
-            whose translation takes too much work in proportion, on any machine alike.
+        remember: Number of answers to keep in memory, and of lists of models for wanted outputs
+            that leave the inputs little freedom.
+        max_clauses: The largest number of clauses. `compile` refuses a theory that takes more, or
+            whose translation takes too much work in proportion; it counts work, not time.
 
     Examples:
         >>> import torch, z3
@@ -112,15 +112,14 @@ def _open(cnf: Cnf, timeout_ms: int, theory: Theory) -> "SatRow":
 class SatRow:
     """A theory's clauses in one incremental solver; see `RowSolver` and `Oracle`.
 
-    Many a question needs no search: what follows from its literals at once is a contradiction, or
-    says of every variable whether it is true, without a contradiction: then it is a model, and the
-    only one.
+    Many questions need no search: unit propagation of their literals finds a contradiction, or
+    decides every variable; then the decided literals are the only model.
     """
 
     def __init__(self, cnf: Cnf, n_inputs: int, timeout_ms: int) -> None:
         self._cnf = cnf
         self._inputs, self._outputs = cnf.columns[:n_inputs], cnf.columns[n_inputs:]
-        # What the solver knows by itself it does not say when asked what follows.
+        # Propagation does not report literals that the clauses alone decide.
         known = facts(cnf.numbers, cnf.n_variables)
         self._open = cnf.n_variables - len(known)
         self._fixed = known & {*cnf.columns, *(-x for x in cnf.columns)}
@@ -189,7 +188,7 @@ class SatRow:
         return [1 if model[abs(x) - 1] == x else -1 for x in literals]
 
     def add(self, clauses: Iterable[Sequence[int]]) -> None:
-        """Takes in clauses, until `_forget`."""
+        """Adds clauses, until `_forget`."""
         if not self._guard:
             self._repairs += 1
             self._guard = [self._cnf.n_variables + self._repairs]
@@ -207,7 +206,7 @@ class SatRow:
     def _undecided(
         self, follows: set[int], inputs: Signs, weights: Sequence[float]
     ) -> dict[int, int]:
-        """What overruling costs, for each literal that inputs ask for and that may hold or not."""
+        """The weight of each literal that the inputs ask for and that propagation leaves open."""
         open_ = {
             i: x * inputs[i]
             for i, x in enumerate(self._inputs)
@@ -223,7 +222,7 @@ class SatRow:
         """Drops the clauses added for one repair; their variables are free again.
 
         These clauses, and all that the solver learns from them, hold only if the guard does. With
-        the guard false for good they say nothing any more, and the solver drops them.
+        the guard false for good they are satisfied, and the solver drops them.
         """
         guard, self._guard = self._guard, []
         if guard:

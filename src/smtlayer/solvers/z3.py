@@ -1,4 +1,4 @@
-"""This file asks z3, with one incremental solver and assumptions."""
+"""The backend `Z3`: any theory, in one incremental z3 solver with assumptions."""
 
 import copy
 import time
@@ -27,15 +27,15 @@ from smtlayer.theory.declarations import fresh_prefix
 
 @dataclass(frozen=True)
 class Z3:
-    """Asks z3. Handles every theory that z3 does.
+    """Answers by z3, for every theory that z3 handles.
 
     Args:
         timeout_ms: Time limit of one question about one row; past it the row is UNKNOWN, or the
             best repair found so far, not proved.
         seed: z3's random seed.
-        workers: Who asks: 0 for this process, a number of worker processes, an `Executor`, or a
+        workers: 0 to solve in this process; or a number of worker processes, an `Executor`, or a
             function that makes one. See `Rowwise`.
-        remember: Answers kept in memory, by row.
+        remember: Number of answers to keep in memory.
 
     Examples:
         >>> import torch
@@ -74,7 +74,7 @@ class Z3:
         return HostSolver(theory, stage, name="Z3", limit_ms=limit_ms, deterministic=False)
 
     def open(self, theory: Theory) -> "Z3Row":
-        """The solver of rows, in a z3 context of its own."""
+        """The row solver, in a new z3 context."""
         return Z3Row(theory, self)
 
 
@@ -84,7 +84,7 @@ class Z3Row:
 
     @uses_z3
     def __init__(self, theory: Theory, options: Z3) -> None:
-        own = copy.deepcopy(theory)  # in a context of its own, so that threads cannot meet in it
+        own = copy.deepcopy(theory)  # in a new context, which no other thread uses
         self._solver = z3.SimpleSolver(ctx=own.inputs[0].ctx)
         self._solver.set("random_seed", int(options.seed))
         self._solver.add(*own.formulas)
@@ -159,7 +159,7 @@ class Z3Row:
         return [1 if z3.is_true(value) else -1 for value in values]
 
     def add(self, clauses: Iterable[Sequence[int]]) -> None:
-        """Takes in clauses."""
+        """Adds clauses."""
         for clause in clauses:
             for literal in clause:
                 if literal not in self._terms:

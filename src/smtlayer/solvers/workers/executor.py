@@ -1,4 +1,4 @@
-"""This file has rows answered by any executor: a process pool, Dask, MPI, Ray."""
+"""The stage that has rows answered by an executor: a process pool, Dask, MPI or Ray."""
 
 import os
 import queue
@@ -17,7 +17,7 @@ from smtlayer.solvers.workers.row_solvers import RowSolverCache, RowSolverSpec
 from smtlayer.solvers.workers.schedule import Schedule
 
 MARGIN_S = 60.0  # beyond the time limits: an executor may have to start its workers first
-_CHUNKS = 32  # of a batch whose rows nobody has timed yet
+_CHUNKS = 32  # per batch, until the rows of its kind have been timed
 
 
 class _Local(threading.local):
@@ -32,21 +32,21 @@ _local = _Local()
 
 @interruptible
 def answer_chunk(spec: RowSolverSpec, questions: Questions) -> Answers:
-    """What the executor's workers run: they open the row solver once and keep it."""
+    """Runs in the executor's workers, which open the row solver once and keep it."""
     cache = _local.cache
     return (cache.find(spec.key) or cache.open(spec)).answer(questions)
 
 
 @final
 class Executed:
-    """Answers batches over an executor, given or made.
+    """Answers rows over an executor.
 
     Args:
-        spec: What its workers open.
-        given: An executor, which is never shut down here; or a function that makes one, which is
-            asked for another if the first breaks.
+        spec: The row solver that its workers open.
+        given: An executor, which is never shut down here; or a function that makes one, called
+            again if the executor breaks.
         limit_ms: Time limit of one row.
-        name: Who answers, for messages.
+        name: The name of the solver in messages.
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class Executed:
 
     @interruptible
     def answer(self, questions: Questions) -> Answers:
-        """Has a batch answered; rows that the executor fails on, or is too late with, are UNKNOWN.
+        """The answers of the executor; rows on which it fails or is late are UNKNOWN.
 
         Raises:
             SolverCrashedError: If its workers cannot open the theory.
@@ -76,19 +76,19 @@ class Executed:
         if not self._costs.knows(questions.kind):
             size = -(-len(questions) // _CHUNKS)
         executor = self._executor()
-        trouble = self._round(executor, schedule, size)
-        if trouble and not isinstance(self._given, Executor):
+        error = self._round(executor, schedule, size)
+        if error and not isinstance(self._given, Executor):
             self._discard(executor)
-            trouble = self._round(self._executor(), schedule, 1)
-        if trouble:
-            self._warn(schedule, trouble)
+            error = self._round(self._executor(), schedule, 1)
+        if error:
+            self._warn(schedule, error)
         return schedule.answers
 
     def _round(self, executor: Executor, schedule: Schedule, size: int) -> str:
-        """Submits what is waiting and collects it; returns what went wrong, if anything."""
+        """Submits the waiting rows and collects their answers; returns the first error, if any."""
         done: queue.SimpleQueue[Future[Answers]] = queue.SimpleQueue()
         pending: dict[Future[Answers], range] = {}
-        trouble = ""
+        first_error = ""
         asked = [schedule.take(size)]
         while asked[-1]:
             asked.append(schedule.take(size))
@@ -98,12 +98,12 @@ class Executed:
                     part = schedule.part(rows)
                     future = executor.submit(answer_chunk, self._spec, part)
                 except Exception as error:  # broken, shut down, out of reach
-                    trouble = trouble or _text(error)
+                    first_error = first_error or _text(error)
                     schedule.lose(rows)
                 else:
                     pending[future] = rows
                     future.add_done_callback(done.put)
-            return self._gather(schedule, pending, done) or trouble
+            return self._gather(schedule, pending, done) or first_error
         finally:
             _cancel(pending)
 
@@ -113,9 +113,9 @@ class Executed:
         pending: dict["Future[Answers]", range],
         done: "queue.SimpleQueue[Future[Answers]]",
     ) -> str:
-        trouble = ""
-        # Whoever is at work finishes a chunk within the time limits of its rows, however many
-        # chunks wait behind it.
+        first_error = ""
+        # A busy worker finishes a chunk within the time limits of its rows, however many chunks
+        # are waiting.
         patience_s = max(map(len, pending.values()), default=0) * self._limit_s + MARGIN_S
         while pending:
             try:
@@ -129,13 +129,13 @@ class Executed:
                 answers = future.result()
             except SolverCrashedError:
                 raise
-            except Exception as error:  # a broken pool, a lost worker, what cannot be pickled
-                trouble = trouble or _text(error)
+            except Exception as error:  # a broken pool, a lost worker, a failed pickle
+                first_error = first_error or _text(error)
                 schedule.lose(rows)
             else:
                 schedule.settle(rows, answers)
                 self._costs.saw_rows(schedule.questions.kind, len(rows), answers.seconds)
-        return trouble
+        return first_error
 
     def _executor(self) -> Executor:
         if isinstance(self._given, Executor):
@@ -156,14 +156,14 @@ class Executed:
     def _discard(self, executor: Executor) -> None:
         with self._lock:
             if executor in self._made:  # else another thread was faster
-                # One that hangs would be waited for when Python exits. Python 3.14 has
-                # `kill_workers` for this.
+                # Python would wait at exit for one that hangs. Python 3.14 has `kill_workers` for
+                # this.
                 processes = dict(getattr(executor, "_processes", None) or {})
                 _shut_down(self._owner, self._made)
                 for process in processes.values():
                     process.kill()
 
-    def _warn(self, schedule: Schedule, trouble: str) -> None:
+    def _warn(self, schedule: Schedule, error: str) -> None:
         unanswered = len(schedule.questions) - schedule.answered
         advice = (
             "Give a function that makes executors, such as partial(ProcessPoolExecutor, 4), so "
@@ -172,7 +172,7 @@ class Executed:
             else "A new executor did no better."
         )
         warnings.warn(
-            f"{self._name}: the executor failed ({trouble}) and {unanswered} of "
+            f"{self._name}: the executor failed ({error}) and {unanswered} of "
             f"{len(schedule.questions)} rows are UNKNOWN. {advice}",
             RuntimeWarning,
             stacklevel=2,
@@ -189,7 +189,7 @@ def _cancel(futures: Iterable["Future[Answers]"]) -> None:
 
 
 def _shut_down(owner: int, made: list[Executor]) -> None:
-    """Ends an executor that was made here, without waiting for what it is at."""
+    """Shuts down an executor that was made here, without waiting for its tasks."""
     if owner == os.getpid():
         for executor in made:
             executor.shutdown(wait=False)

@@ -16,7 +16,7 @@ Workers = int | Executor | Callable[[], Executor]
 
 
 def check_workers(name: str, workers: object) -> None:
-    """Raises unless these are workers that a backend of this name can have."""
+    """Validates the option `workers` of a backend."""
     expected = (
         f"{name} expects workers to be 0, a number of processes, an Executor, or a function that "
         f"makes one. Got {workers!r}."

@@ -1,4 +1,4 @@
-"""This file holds the pool of worker processes that all solvers of a process share."""
+"""The pool of worker processes that the solvers of a process share."""
 
 import os
 import threading
@@ -16,14 +16,14 @@ from smtlayer.solvers.workers.schedule import Schedule
 from smtlayer.solvers.workers.worker import Ask, Message, Missing, send
 from smtlayer.solvers.z3_calls import LONGEST_S
 
-_MARGIN_S = 2.0  # beyond the time limits of its rows, before a worker counts as hung
-_TRIES = 2  # workers lost in a row before their first answer: something is wrong with all of them
+_MARGIN_S = 2.0  # beyond the time limits of its rows, after which a worker counts as hung
+_TRIES = 2  # workers lost in a row before their first answer, after which no more are started
 _FEWER = "See that there is memory for them, or use fewer workers, or workers=0"
 
 
 @final
 class Job:
-    """A batch on its way through a pool."""
+    """A batch that a pool answers."""
 
     def __init__(
         self, schedule: Schedule, spec: RowSolverSpec, limit_ms: int | None, costs: CostModel
@@ -31,7 +31,7 @@ class Job:
         self.schedule, self.spec, self.costs = schedule, spec, costs
         self.limit_s = float("inf") if limit_ms is None else limit_ms / 1000
         self.wall_s = 0.0
-        self.settling_in = False  # whether workers had to start or open the theory first
+        self.settling_in = False  # whether workers had to start, or to open the theory
         self.failed_starts = 0  # in a row
         self.failed_openings = 0
 
@@ -40,8 +40,8 @@ class Job:
 class Pool:
     """Worker processes that answer chunks of rows, one batch at a time.
 
-    A worker that dies or hangs is replaced. The processes end with the pool, and with this process
-    however it ends.
+    A worker that dies or hangs is replaced. The processes end with the pool, and with this process,
+    even if it is killed.
     """
 
     def __init__(self, size: int) -> None:
@@ -54,17 +54,17 @@ class Pool:
 
     @property
     def pids(self) -> list[int]:
-        """The numbers of its processes."""
+        """The process ids of the workers."""
         return [worker.pid for worker in self._workers]
 
     def run(self, job: Job) -> None:
-        """Has all rows of a batch answered, or given up: see `Answers.error`.
+        """Answers all rows of a batch, or gives up; `Answers.error` then says why.
 
         Raises:
             SolverCrashedError: If opening the theory raises in a worker.
         """
         with self._lock:
-            self._drop_busy()  # of a batch that was interrupted twice
+            self._drop_busy()  # after a batch that was interrupted twice
             start = time.monotonic()
             try:
                 while not job.schedule.finished:
@@ -79,7 +79,7 @@ class Pool:
 
     def _hand_out(self, job: Job) -> None:
         for worker in [*self._workers]:
-            if worker.stage == "idle" and job.schedule.waiting:
+            if worker.state == "idle" and job.schedule.waiting:
                 if worker.alive:
                     worker.rows = self._take(job)
                     self._expect(worker, job)
@@ -88,7 +88,7 @@ class Pool:
                     self._drop(worker)
         if job.costs.quick(job.schedule.questions.kind):
             self._hand_out_ahead(job)
-        starting = sum(worker.stage == "starting" for worker in self._workers)
+        starting = sum(worker.state == "starting" for worker in self._workers)
         room = self.size - len(self._workers) if job.failed_starts < _TRIES else 0
         for _ in range(min(room, job.schedule.waiting - starting)):
             self._start_worker(job)
@@ -97,13 +97,13 @@ class Pool:
         job.settling_in = True
         try:
             self._workers.append(WorkerProcess(self._lifeline[0]))
-        except OSError as error:  # the system has no room for it
+        except OSError as error:  # too many processes or files
             job.failed_starts += 1
             job.schedule.note(f"worker processes do not start ({error}). {_FEWER}")
 
     def _hand_out_ahead(self, job: Job) -> None:
         for worker in [*self._workers]:
-            ready = worker.stage == "asked" and worker.knows == job.spec.key
+            ready = worker.state == "asked" and worker.knows == job.spec.key
             if ready and not worker.ahead and job.schedule.waiting:
                 worker.ahead = self._take(job)
                 self._ask(worker, worker.ahead, job)
@@ -127,7 +127,7 @@ class Pool:
 
     def _collect(self, job: Job) -> None:
         """Waits until a worker replies, dies, or is late."""
-        busy = [worker for worker in self._workers if worker.stage != "idle"]
+        busy = [worker for worker in self._workers if worker.state != "idle"]
         left_s = min((worker.deadline for worker in busy), default=0.0) - time.monotonic()
         left_s = min(max(0.0, left_s), LONGEST_S)
         replied = wait([worker.connection for worker in busy], left_s)
@@ -154,7 +154,7 @@ class Pool:
             job.costs.saw_rows(job.schedule.questions.kind, len(worker.rows), reply.seconds)
             worker.knows = job.spec.key
             self._go_on(worker, job)
-        elif worker.stage == "opening":
+        elif worker.state == "opening":
             self._expect(worker, job)
             self._ask(worker, worker.rows, job)
         else:
@@ -163,7 +163,7 @@ class Pool:
         return None
 
     def _go_on(self, worker: WorkerProcess, job: Job) -> None:
-        """Notes that a worker is now at the rows that it was sent ahead, if any."""
+        """Notes that a worker now answers the rows that it was sent ahead, if any."""
         rows = worker.ahead
         worker.idle()
         if rows:
@@ -171,16 +171,16 @@ class Pool:
             self._expect(worker, job)
 
     def _lose(self, worker: WorkerProcess, job: Job) -> None:
-        """Ends a worker that died or is late, and sees to the rows it had."""
-        stage, rows = worker.stage, worker.rows
+        """Removes a worker that died or is late, and schedules its rows again."""
+        state, rows = worker.state, worker.rows
         self._drop(worker)
         if worker.ahead:
             job.schedule.give_back(worker.ahead)
         code = f"the last one ended with exit code {worker.exit_code}; its stderr may say why"
-        if stage == "starting":
+        if state == "starting":
             job.failed_starts += 1
             job.schedule.note(f"worker processes do not start ({code}). {_FEWER}")
-        elif stage == "opening":
+        elif state == "opening":
             job.costs.dangerous = True
             job.schedule.give_back(rows)
             job.failed_openings += 1
@@ -197,7 +197,7 @@ class Pool:
 
     def _drop_busy(self) -> None:
         for worker in [*self._workers]:
-            if worker.stage in ("opening", "asked"):
+            if worker.state in ("opening", "asked"):
                 self._drop(worker)
 
 
@@ -217,7 +217,7 @@ _guard = threading.Lock()
 
 
 def pool_of(workers: int) -> Pool:
-    """The pool of so many workers that this process shares."""
+    """The shared pool of this process with so many workers."""
     with _guard:
         pool = _POOLS.get(workers)
         if pool is None:
@@ -226,7 +226,7 @@ def pool_of(workers: int) -> Pool:
 
 
 def _leave_to_parent() -> None:
-    """A forked child has copies of handles that would keep its parent's workers alive."""
+    """Closes a forked child's copies of handles, which would keep its parent's workers alive."""
     global _guard
     _guard = threading.Lock()
     for pool in list(_POOLS.values()):

@@ -1,4 +1,4 @@
-"""This file holds one worker process, as its parent sees it."""
+"""A worker process, as its parent sees it."""
 
 import os
 import signal
@@ -12,8 +12,8 @@ from typing import Literal, final
 
 from smtlayer.solvers.workers.worker import Message, Reply
 
-Stage = Literal["starting", "idle", "opening", "asked"]
-# An idle machine starts a worker in a few seconds; a busy one must not be taken for a broken one.
+State = Literal["starting", "idle", "opening", "asked"]
+# An idle machine starts a worker in a few seconds; a busy one may take much longer.
 START_S = 120
 _BOOT = (
     "import sys; sys.path[:] = {}; from smtlayer.solvers.workers.worker import main; main({}, {})"
@@ -22,16 +22,17 @@ _BOOT = (
 
 @final
 class WorkerProcess:
-    """A process of its own, what it is at, and when it should be done.
+    """A process, its state, and the deadline of its task.
 
-    A plain subprocess: multiprocessing would run the user's script again, and refuses to start
-    processes inside the workers of a data loader.
+    A plain subprocess, because multiprocessing would run the user's script again, and refuses to
+    start processes inside the workers of a data loader.
     """
 
     def __init__(self, lifeline: int) -> None:
         ours, theirs = socket.socketpair()
         with ours, theirs:
-            for side in (socket.SO_SNDTIMEO, socket.SO_RCVTIMEO):  # a stopped process is no trap
+            # A process that is stopped must not block this one.
+            for side in (socket.SO_SNDTIMEO, socket.SO_RCVTIMEO):
                 ours.setsockopt(socket.SOL_SOCKET, side, struct.pack("ll", START_S, 0))
             path = [str(folder) for folder in sys.path]
             self._process = _without_ctrl_c(
@@ -39,15 +40,15 @@ class WorkerProcess:
                 (theirs.fileno(), lifeline),
             )
             self.connection: Connection[Message, Reply] = Connection(ours.detach())
-        self.rows = range(0)  # that it is at
-        self.ahead = range(0)  # that it was sent too, so that it need not wait for more
-        self.knows = ""  # the key by which it answered last
+        self.rows = range(0)  # that it answers now
+        self.ahead = range(0)  # that it answers next; sent early, so that it need not wait
+        self.knows = ""  # the key of the row solver that answered last
         self.idle()
         self.expect("starting", START_S)
 
     @property
     def pid(self) -> int:
-        """The number of the process."""
+        """The id of the process."""
         return self._process.pid
 
     @property
@@ -57,27 +58,27 @@ class WorkerProcess:
 
     @property
     def exit_code(self) -> int | None:
-        """How the process ended; minus a signal's number if by a signal."""
+        """The exit code of the process; negative for the signal that ended it."""
         return self._process.returncode
 
     def idle(self) -> None:
-        """Notes that nothing is expected of it."""
-        self.stage: Stage = "idle"
+        """Notes that it has nothing to do."""
+        self.state: State = "idle"
         self.deadline, self.rows, self.ahead = float("inf"), range(0), range(0)
 
-    def expect(self, stage: Stage, seconds: float) -> None:
-        """Notes what it is at, and how long that may take."""
-        self.stage, self.deadline = stage, time.monotonic() + seconds
+    def expect(self, state: State, seconds: float) -> None:
+        """Notes what it is doing, and how long that may take."""
+        self.state, self.deadline = state, time.monotonic() + seconds
 
     def kill(self) -> None:
-        """Ends the process, and takes back what the system holds for it."""
+        """Ends the process and frees its resources."""
         self._process.kill()
         self._process.wait()
         self.connection.close()
 
     def disown(self) -> None:
-        """In a forked child: closes its copies and leaves the process to the parent."""
-        self._process.returncode = 0  # else it would be missed
+        """Closes the copies of handles in a forked child, and leaves the process to the parent."""
+        self._process.returncode = 0  # else it would be reported as still running
         self.connection.close()
 
 

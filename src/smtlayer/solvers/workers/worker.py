@@ -1,4 +1,4 @@
-"""This file is a worker process: it opens row solvers and answers chunks until its parent goes."""
+"""The main function of a worker process: it opens row solvers and answers chunks of rows."""
 
 import contextlib
 import fcntl
@@ -28,12 +28,12 @@ class Ask(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Ready:
-    """The worker has started, or has opened what it was sent."""
+    """The worker has started, or has opened the row solver that it was sent."""
 
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """The worker has no row solver with the key it was asked by."""
+    """The worker has no row solver with the key of the question."""
 
 
 Message = Ask | RowSolverSpec
@@ -41,18 +41,18 @@ Reply = Ready | Missing | Answers | SolverCrashedError
 
 
 def send(connection: "Connection[Any, Any]", message: Message | Reply) -> None:
-    """Sends what `connection.recv` receives; its own `send` copies a table of reducers first."""
+    """Sends a message, faster than `connection.send`, which copies a table of reducers first."""
     connection.send_bytes(pickle.dumps(message, pickle.HIGHEST_PROTOCOL))
 
 
 def main(connection: int, lifeline: int) -> None:
-    """Answers what comes over the first descriptor; dies when the second is closed."""
+    """Answers the messages on the first descriptor; exits when the second is closed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides
     _die_with_parent(lifeline)
     torch.set_num_threads(1)
     with contextlib.suppress(EOFError, ConnectionError):  # the parent has gone
         _serve(Connection(connection))
-    os._exit(0)  # solvers need no farewell, and some crash in theirs
+    os._exit(0)  # without destructors of solvers, some of which crash
 
 
 def _serve(connection: "Connection[Reply, Message]") -> None:
