@@ -33,7 +33,7 @@ def test_threads_round_numbers_at_the_same_time():
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_a_process_forked_while_a_term_is_read_reads_terms():
-    with values._asking:  # as another thread of the parent may
+    with values.term_lock.get():  # as another thread of the parent may
         child = mp.get_context("fork").Process(target=text_of, args=[z3.Int("x") > 1])
         child.start()
         child.join(300)

@@ -27,7 +27,7 @@ from smtlayer.theory.declarations import add_declaration, declarations_in, decla
 from smtlayer.theory.signs import decode_rows, encode_rows
 from smtlayer.theory.symbols import OneHotSymbol, Symbol
 from smtlayer.theory.terms import Terms, is_shared, read_terms
-from smtlayer.theory.values import asking, sides
+from smtlayer.theory.values import sides, term_lock
 
 if TYPE_CHECKING:
     from smtlayer.solvers.check import TheoryReport
@@ -202,7 +202,7 @@ class Theory:
     @cached_property
     def terms(self) -> Terms:
         """The terms of `formulas`, read from z3 once."""
-        with asking():
+        with term_lock.get():
             return read_terms(self.formulas)
 
     @property

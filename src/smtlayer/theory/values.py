@@ -1,9 +1,7 @@
 """Conversion of Python values to z3 values and back."""
 
 import math
-import os
 import re
-import sys
 import threading
 from fractions import Fraction
 from typing import Any
@@ -13,25 +11,12 @@ import z3
 from torch import Tensor
 
 from smtlayer.errors import TheoryError
-from smtlayer.forks import uses_z3
+from smtlayer.forks import PerProcess, uses_z3
 
 _DIGITS = 4000  # Python reads and writes integers of up to 4300
-# z3 prints all terms of a context into one buffer, so only one thread may ask at a time.
-_asking = threading.Lock()
-
-
-def _forked() -> None:
-    global _asking
-    _asking = threading.Lock()  # another thread of the parent may have held it
-
-
-if sys.platform != "win32":
-    os.register_at_fork(after_in_child=_forked)
-
-
-def asking() -> threading.Lock:
-    """The lock to hold while z3 prints or reads terms that other threads may use."""
-    return _asking
+# To be held while z3 prints or reads terms that other threads may use: it prints all terms of a
+# context into one buffer.
+term_lock = PerProcess(threading.Lock)
 
 
 def name_of(symbol: Any) -> str:
@@ -42,7 +27,7 @@ def name_of(symbol: Any) -> str:
 @uses_z3
 def text_of(term: Any) -> str:
     """A term as z3 prints it, on one line."""
-    with _asking:
+    with term_lock.get():
         return " ".join(str(term).split())
 
 
@@ -54,7 +39,7 @@ def shortened(text: str, width: int = 72) -> str:
 @uses_z3
 def rounded(value: float, symbol: Any) -> float:
     """The number rounded to the floating-point sort of a symbol."""
-    with _asking:
+    with term_lock.get():
         found: float = python_value(z3.FPVal(value, symbol.sort(), symbol.ctx))
     return found
 
