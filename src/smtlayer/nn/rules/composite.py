@@ -1,6 +1,5 @@
 """Composite rules: `mix` draws one of several rules for each batch, `schedule` switches rules."""
 
-from abc import abstractmethod
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,15 +14,11 @@ from smtlayer.nn.rules.base import Blame, BlameRule, Question
 from smtlayer.solvers import Solver
 
 
+@dataclass(frozen=True, slots=True, repr=False)
 class CompositeRule(BlameRule):
     """A rule that uses one of several rules for each batch."""
 
-    __slots__ = ()
-
-    @property
-    @abstractmethod
-    def rules(self) -> Sequence[BlameRule]:
-        """The rules it chooses from."""
+    rules: tuple[BlameRule, ...]
 
     @property
     def leaves(self) -> Sequence[BlameRule]:
@@ -55,39 +50,30 @@ class CompositeRule(BlameRule):
 class Mix(CompositeRule):
     """One of several rules for each batch, at random; see `mix`."""
 
-    parts: tuple[tuple[BlameRule, Number], ...]  # each with its share
+    shares: tuple[Number, ...]
 
     def __post_init__(self) -> None:
-        if not self.parts:
+        if not self.rules:
             raise ArgumentError("mix expects at least one rule. Got none.")
-        checked = tuple((rule, checked_number("mix", "shares", share, zero=True))
-                        for rule, share in self.parts)  # fmt: skip
-        object.__setattr__(self, "parts", checked)
-        for progress in {0.0, 1.0, *(s.until for _, s in checked if isinstance(s, Anneal))}:
-            if not any(self._shares(progress)):
+        shares = tuple(checked_number("mix", "shares", s, zero=True) for s in self.shares)
+        object.__setattr__(self, "shares", shares)
+        for progress in {0.0, 1.0, *(s.until for s in shares if isinstance(s, Anneal))}:
+            if not any(value_at(share, progress) for share in shares):
                 raise ArgumentError(
                     f"mix expects a share above 0 at any time. All are 0 at a progress of "
                     f"{short(progress)}."
                 )
 
-    @property
-    def rules(self) -> Sequence[BlameRule]:
-        """The rules it chooses from."""
-        return tuple(rule for rule, _ in self.parts)
-
     def choose(self, progress: float) -> BlameRule:
         """Returns one of the rules, by torch's default generator on the CPU."""
-        bounds = list(accumulate(self._shares(progress)))
+        bounds = list(accumulate(value_at(share, progress) for share in self.shares))
         drawn = torch.rand((), dtype=torch.float64, device="cpu").item() * bounds[-1]
         last = bisect_left(bounds, bounds[-1])  # with a share, should rounding reach the total
         return self.rules[min(bisect_right(bounds, drawn), last)]
 
-    def _shares(self, progress: float) -> list[float]:
-        return [value_at(share, progress) for _, share in self.parts]
-
     def __repr__(self) -> str:
-        parts = (repr(r) if s == 1.0 else f"({r!r}, {short(s)})" for r, s in self.parts)
-        return f"mix({', '.join(parts)})"
+        pairs = zip(self.rules, self.shares, strict=True)
+        return f"mix({', '.join(repr(r) if s == 1 else f'({r!r}, {short(s)})' for r, s in pairs)})"
 
 
 @final
@@ -95,10 +81,10 @@ class Mix(CompositeRule):
 class Schedule(CompositeRule):
     """One rule after the other; see `schedule`."""
 
-    parts: tuple[tuple[float, BlameRule], ...]  # each with the progress up to which it is used
+    ends: tuple[float, ...]  # the progress up to which each rule is used
 
     def __post_init__(self) -> None:
-        ends = [checked_number("schedule", "ends", end) for end, _ in self.parts]
+        ends = [checked_number("schedule", "ends", end) for end in self.ends]
         if any(isinstance(end, Anneal) for end in ends):
             raise ArgumentError("schedule expects ends as numbers. Got anneal(...).")
         rising = all(a < b for a, b in pairwise(ends))  # type: ignore[operator]
@@ -107,19 +93,15 @@ class Schedule(CompositeRule):
                 f"schedule expects pairs (end, rule) with ends that rise up to 1. "
                 f"Got ends {', '.join(map(short, ends)) or 'of nothing'}."
             )
-        object.__setattr__(self, "parts", tuple(zip(ends, self.rules, strict=True)))
-
-    @property
-    def rules(self) -> Sequence[BlameRule]:
-        """The rules it chooses from."""
-        return tuple(rule for _, rule in self.parts)
+        object.__setattr__(self, "ends", tuple(ends))
 
     def choose(self, progress: float) -> BlameRule:
         """Returns the rule for this progress."""
-        return next((rule for end, rule in self.parts if progress < end), self.rules[-1])
+        return self.rules[min(bisect_right(self.ends, progress), len(self.rules) - 1)]
 
     def __repr__(self) -> str:
-        return f"schedule({', '.join(f'({short(end)}, {rule!r})' for end, rule in self.parts)})"
+        pairs = zip(self.ends, self.rules, strict=True)
+        return f"schedule({', '.join(f'({short(end)}, {rule!r})' for end, rule in pairs)})"
 
 
 def mix(*parts: BlameRule | tuple[BlameRule, Number]) -> Mix:
@@ -142,7 +124,7 @@ def mix(*parts: BlameRule | tuple[BlameRule, Number]) -> Mix:
             raise ArgumentTypeError(
                 f"mix expects rules such as core, alone or in pairs (rule, share). Got {part!r}."
             )
-    return Mix(tuple(pairs))
+    return Mix(tuple(rule for rule, _ in pairs), tuple(share for _, share in pairs))
 
 
 def schedule(*parts: tuple[float, BlameRule]) -> Schedule:
@@ -162,4 +144,4 @@ def schedule(*parts: tuple[float, BlameRule]) -> Schedule:
             raise ArgumentTypeError(
                 f"schedule expects rules such as core in pairs (end, rule). Got {part!r}."
             )
-    return Schedule(parts)
+    return Schedule(tuple(rule for _, rule in parts), tuple(end for end, _ in parts))
