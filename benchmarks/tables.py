@@ -1,10 +1,10 @@
-"""Makes the tables and pictures of README.md and docs/explain from records.
+"""Generates the tables and pictures of README.md and docs/explain from records.
 
 python benchmarks/tables.py          # prints the tables
-python benchmarks/tables.py --write  # puts them in the pages, and draws outdated pictures
+python benchmarks/tables.py --write  # updates the pages and outdated pictures
 
-A picture carries the digest of the records that it shows. To draw one again for another reason,
-delete it first.
+A picture contains the digest of its records. To draw one again for another reason, delete it
+first.
 """
 
 import json
@@ -45,7 +45,7 @@ def read(name: str) -> Records:
 
 
 def recorded(records: Records) -> str:
-    """When, at which commits and on which processors records were made, as far as they name it."""
+    """Dates, commits and processors of records, as far as they are recorded."""
     dates = [record["written"][:10] for record in records]
     when = " to ".join(dict.fromkeys((min(dates), max(dates))))
     commits = sorted({record["commit"] or "not recorded" for record in records})
@@ -128,12 +128,12 @@ def repairs() -> str:
          f"{r['worst_ms']:.0f}", str(r["past_limit"]))
         for r in read("repairs")
     ]  # fmt: skip
-    heads = ("reader", "method", "median, ms", "mean, ms", "worst, ms", "past 20 s")
+    heads = ("reader", "method", "median, ms", "mean, ms", "worst, ms", "timeouts (20 s)")
     return f"{table(heads, rows)}\n\n{recorded(read('repairs'))}"
 
 
 def lab() -> str:
-    """Rules by problems, at the laboratory's own steps."""
+    """Rules by problems, with the default learning rates."""
     rows = [
         (f"`{rule}`", *(lab_cell(problem, rule, 3, 20) for problem in LAB_PROBLEMS))
         for rule in ("core", "maxsmt", "sample", "marginal", MIX, HOT, TWO_PHASES)
@@ -142,7 +142,7 @@ def lab() -> str:
 
 
 def lab_steps() -> str:
-    """The same rules with other steps."""
+    """The same rules with other learning rates."""
     steps = [(1, 1), (3, 3), (10, 10), (30, 30), (3, 20)]
     tried = {"mnist-addition-10": ("core", MIX, TWO_PHASES), "liars-puzzle": (MIX, HOT, TWO_PHASES)}
     rows = [
@@ -155,11 +155,11 @@ def lab_steps() -> str:
 
 
 def lab_hot() -> str:
-    """How hot a marginal begins, with small steps."""
+    """Initial temperatures of `marginal`, with a small learning rate."""
     starts = (2, 4, 8, 16, 32)
     rules = ["marginal", *(HOT.replace("anneal(8", f"anneal({start}") for start in starts)]
     cells = [lab_cell("liars-puzzle", rule, 3, 3) for rule in rules]
-    heads = ("temperature at the start", "1 throughout", *map(str, starts))
+    heads = ("initial temperature", "1, constant", *map(str, starts))
     return table(heads, [(LAB_PROBLEMS["liars-puzzle"], *cells)])
 
 
@@ -179,7 +179,7 @@ TWO_PHASES = (
 
 
 def lab_cell(problem: str, rule: str, lr: float, late_lr: float) -> str:
-    """Seeds that are grounded, with the mean test accuracy if that is not all."""
+    """The number of grounded seeds, with the mean test accuracy if not all are."""
     record = lab_record(problem, lr, late_lr, rule)
     seeds, run = record["seeds"], next(run for run in record["runs"] if run["rule"] == rule)
     if run["grounded"] == seeds:
@@ -188,7 +188,7 @@ def lab_cell(problem: str, rule: str, lr: float, late_lr: float) -> str:
 
 
 def lab_record(problem: str, lr: float, late_lr: float, rule: str = "core") -> dict[str, Any]:
-    """The first record of the laboratory with these options in which a rule was tried."""
+    """The first record of the lab with these options and this rule."""
     return next(
         record
         for record in read("lab")
@@ -199,19 +199,27 @@ def lab_record(problem: str, lr: float, late_lr: float, rule: str = "core") -> d
 
 
 def readings() -> str:
-    """How many readings of the liar's sentences fit what training shows, by split."""
+    """Readings of the liar's sentences that are consistent with the training set, by split."""
     text = (HERE / "results" / "liars_readings.txt").read_text()
     rows: dict[str, list[str]] = {}
     for split, count, kinds in re.findall(r"(split \d+): (\d+) readings fit;.*: (.*) \(", text):
         right = {float(a): int(n) for n, a in re.findall(r"(\d+) x ([\d.]+)%", kinds)}
         mean = sum(a * n for a, n in right.items()) / int(count)
         rows.setdefault(split, []).extend([count, str(right[100.0]), f"{mean:.0f} %"])
-    heads = ("", "with facts: fit", "all right", "mean", "as printed: fit", "all right", "mean")
+    heads = (
+        "",
+        "with facts: consistent",
+        "right",
+        "mean",
+        "as printed: consistent",
+        "right",
+        "mean",
+    )
     return table(heads, [(split, *cells) for split, cells in rows.items()])
 
 
 def table1(folder: Path = ROOT / "studies" / "results") -> str:
-    """The paper's table with ours beside it, from the records of runs."""
+    """The paper's table and ours, from the records of runs."""
     if not holds_records(folder):
         return "No records yet."
     kept = read_results(folder)
@@ -219,7 +227,7 @@ def table1(folder: Path = ROOT / "studies" / "results") -> str:
 
 
 def results_summary(folder: Path = ROOT / "studies" / "results") -> str:
-    """The README's choice of `table1`: one line per experiment."""
+    """The summary of `table1` in the README: one line per experiment."""
     kept = read_results(folder)
     return markdown([summary(results_of(kept.records, kept.timings))])
 
@@ -244,7 +252,7 @@ def draw_results(path: Path) -> None:
 
 
 def made(kind: type, record: dict[str, Any]) -> Any:
-    """A dataclass from a record, which may hold more."""
+    """A dataclass from a record, which may have more fields."""
     names = {field.name for field in fields(kind)}
     return kind(**{name: value for name, value in record.items() if name in names})
 
@@ -257,7 +265,7 @@ def sudoku_ratio() -> str:
 
 
 def algebra_as_printed() -> str:
-    """Starts from which `core` learns the bare equation in the laboratory."""
+    """The number of seeds from which `core` learns the bare equation in the lab."""
     record = lab_record("visual-algebra-as-printed", 3, 20)
     return f"{record['runs'][0]['grounded']} of {record['seeds']}"
 
@@ -282,11 +290,11 @@ TABLES = {
     "lab-hot": lab_hot,
     "readings": readings,
 }
-# a few words, between marks within a line
+# within a line
 INLINE = {"sudoku-ratio": sudoku_ratio, "algebra-as-printed": algebra_as_printed}
-RESULTS = {"table1": table1, "summary": results_summary}  # on as many pages as have their marks
+RESULTS = {"table1": table1, "summary": results_summary}  # on several pages
 
-# Each picture: how it is drawn, and the records that it shows.
+# The function that draws each picture, and its records.
 PICTURES: dict[Path, tuple[Callable[[Path], None], list[Path]]] = {
     EXPLAIN / "scaling.png": (draw_costs, [HERE / "results" / "cpu.jsonl"]),
     EXPLAIN / "lab.png": (draw_algebra, [HERE / "results" / "lab.jsonl"]),

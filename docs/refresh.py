@@ -1,11 +1,11 @@
-"""Runs the code of the pages and notebooks again, and writes down what it prints.
+"""Runs the code of the pages and notebooks, and updates their outputs.
 
 python docs/refresh.py            # all
 python docs/refresh.py 1-xor faq  # those whose name contains one of these
 python docs/refresh.py --into FOLDER 1-xor
 
-A block of Python in a page may be followed by a block of text: what it prints. Pages that other
-tests run (see tests/docs/test_doc_code.py) are left alone.
+A block of Python in a page may be followed by a block of text, its output. Pages that other
+tests run (see tests/docs/test_doc_code.py) are skipped.
 """
 
 import contextlib
@@ -21,7 +21,7 @@ from nbclient import NotebookClient
 
 DOCS = Path(__file__).parent
 BLOCK = re.compile(r"```python\n(.*?)```(?:(\n\n```text\n)(.*?)```)?", re.DOTALL)
-# Pages whose code needs more than to be run from top to bottom, and the test that runs it.
+# Pages whose code cannot be run from top to bottom, and the tests that run it.
 ELSEWHERE = {
     "explain/what-makes-it-train.md": "tests/test_text.py",
     "how-to/train.md": "tests/test_text.py",
@@ -32,7 +32,7 @@ ELSEWHERE = {
 
 
 def pages() -> dict[str, Path]:
-    """The pages that are run here, by name."""
+    """The pages to run, by name."""
     found = {path.relative_to(DOCS).as_posix(): path for path in sorted(DOCS.rglob("*.md"))}
     return {
         name: path
@@ -47,7 +47,7 @@ def notebooks() -> dict[str, Path]:
 
 
 def printed_by(text: str, name: str) -> list[str]:
-    """What each block of a page prints, run one after the other."""
+    """The output of each block of a page."""
     names: dict[str, Any] = {"__name__": name}
     found = []
     for code, *_ in BLOCK.findall(text):
@@ -59,7 +59,7 @@ def printed_by(text: str, name: str) -> list[str]:
 
 
 def refreshed(text: str, name: str) -> str:
-    """The page with what its blocks print."""
+    """The page with updated outputs."""
     prints = iter(printed_by(text, name))
 
     def fill(found: re.Match[str]) -> str:
@@ -71,7 +71,7 @@ def refreshed(text: str, name: str) -> str:
 
 
 def executed(path: Path) -> Any:
-    """The notebook, run, without counts and with what was printed in one piece."""
+    """The notebook after execution, without execution counts and with joined streams."""
     notebook = nbformat.read(path, as_version=4)
     resources = {"metadata": {"path": str(path.parent)}}
     NotebookClient(notebook, timeout=300, record_timing=False, resources=resources).execute()
@@ -83,7 +83,7 @@ def executed(path: Path) -> Any:
 
 
 def joined(outputs: Sequence[Any]) -> list[Any]:
-    """Outputs with the pieces of a stream put together."""
+    """Outputs with consecutive parts of a stream joined."""
     found: list[Any] = []
     for output in outputs:
         if "execution_count" in output:
@@ -96,17 +96,17 @@ def joined(outputs: Sequence[Any]) -> list[Any]:
 
 
 def main(wanted: Sequence[str], into: Path | None = None) -> None:
-    """Refreshes what is wanted, or all; into another folder if there is one."""
+    """Refreshes the pages and notebooks with these names, or all, optionally into a folder."""
 
-    def asked(name: str) -> bool:
+    def selected(name: str) -> bool:
         return not wanted or any(part in name for part in wanted)
 
     for name, path in pages().items():
-        if asked(name):
+        if selected(name):
             text = refreshed(path.read_text(encoding="utf-8"), path.stem)
             ((into or path.parent) / path.name).write_text(text, encoding="utf-8")
     for name, path in notebooks().items():
-        if asked(name):
+        if selected(name):
             nbformat.write(executed(path), (into or path.parent) / path.name)
 
 

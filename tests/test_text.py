@@ -1,4 +1,4 @@
-"""What people read is executed: README, examples."""
+"""The code of the README, the examples and some pages runs; generated tables are current."""
 
 import contextlib
 import io
@@ -29,7 +29,7 @@ def code_blocks(text: str) -> list[str]:
     return re.findall(r"```python\n(.*?)```", text, re.DOTALL)
 
 
-def test_readme_examples_run_and_give_what_they_say(capsys):
+def test_readme_examples_run_and_print_their_output(capsys):
     names: dict[str, object] = {}
     blocks = code_blocks(README)
     assert len(blocks) >= 2
@@ -48,13 +48,13 @@ def test_readme_examples_run_and_give_what_they_say(capsys):
     assert capsys.readouterr().out.endswith(shown[1])
 
 
-def test_no_text_takes_smtlayer_from_an_index_that_does_not_have_it():
+def test_no_text_installs_smtlayer_from_a_package_index():
     found = [ROOT / "README.md", *(ROOT / "examples").glob("*.py")]
     for folder in ("docs", "src", "studies/src", "apps/playground/src", "benchmarks/src"):
         found += [p for p in (ROOT / folder).rglob("*") if p.suffix in (".md", ".py", ".ipynb")]
     assert len(found) > 200
-    offered = re.compile(r"""pip install [\\"']*smtlayer(?!\[\w+\] @)""")
-    assert not [path for path in found if offered.search(path.read_text(encoding="utf-8"))]
+    installs = re.compile(r"""pip install [\\"']*smtlayer(?!\[\w+\] @)""")
+    assert not [path for path in found if installs.search(path.read_text(encoding="utf-8"))]
 
 
 def test_the_first_example_of_the_readme_fits_a_screen():
@@ -85,18 +85,18 @@ def test_examples_run(path, tmp_path, monkeypatch, capsys):
         pytest.importorskip("lightning", reason="needs the extra lightning")
     assert path.read_text().count("\n") <= 80
     with warnings.catch_warnings():
-        warnings.simplefilter("default")  # as a person would run them
+        warnings.simplefilter("default")  # as in a normal run
         runpy.run_path(str(path), run_name="__main__")
     assert expected[path.stem] in capsys.readouterr().out
 
 
 def test_the_results_are_shown_on_the_pages_that_need_them():
     for page in ("README.md", "docs/index.md"):
-        assert "<!-- summary -->\n| " in (ROOT / page).read_text()  # it is right: see below
+        assert "<!-- summary -->\n| " in (ROOT / page).read_text()  # its contents are tested below
     assert "<!-- table1 -->\n| " in (ROOT / "docs" / "explain" / "results.md").read_text()
 
 
-def test_the_pages_state_what_the_benchmarks_printed():
+def test_the_tables_of_the_pages_agree_with_the_records():
     tables = runpy.run_path(str(ROOT / "benchmarks" / "tables.py"))
     filled = 0
     for path in tables["PAGES"]:
@@ -107,7 +107,7 @@ def test_the_pages_state_what_the_benchmarks_printed():
     assert filled == len(tables["TABLES"] | tables["INLINE"])
 
 
-def test_a_table_says_when_where_and_at_which_commit_it_was_recorded():
+def test_a_table_has_date_commit_and_processor_of_its_records():
     recorded = runpy.run_path(str(ROOT / "benchmarks" / "tables.py"))["recorded"]
     first = {"written": "2026-01-02T03:04:05", "commit": "abc", "machine": {"processor": "fast"}}
     unknown = {"written": "2026-01-01T03:04:05", "commit": None, "machine": None}
@@ -118,13 +118,13 @@ def test_a_table_says_when_where_and_at_which_commit_it_was_recorded():
     )
 
 
-def test_the_pictures_show_what_the_records_say():
+def test_the_pictures_agree_with_the_records():
     tables = runpy.run_path(str(ROOT / "benchmarks" / "tables.py"))
     assert {path.name for path in tables["PICTURES"]} == {"scaling.png", "lab.png", "results.png"}
     assert not tables["out_of_date"](), "run: python benchmarks/tables.py --write"
 
 
-def test_a_picture_older_than_its_records_is_noticed_and_drawn_again(tmp_path):
+def test_a_picture_older_than_its_records_is_detected_and_drawn_again(tmp_path):
     tables = runpy.run_path(str(ROOT / "benchmarks" / "tables.py"))
     record, picture = tmp_path / "cpu.jsonl", tmp_path / "scaling.png"
     shutil.copy(ROOT / "benchmarks" / "results" / "cpu.jsonl", record)
@@ -149,7 +149,7 @@ def test_the_benchmarks_met_their_bars():
 
 
 def run_page(path: Path) -> dict[str, object]:
-    """Runs a page's code in one namespace; a block `text` after a block says what it prints."""
+    """Runs a page's code in one namespace; a `text` block after it is its expected output."""
     names: dict[str, object] = {"__name__": path.stem}
     blocks = re.findall(
         r"```python\n(.*?)```(?:\n\n```text\n(.*?)```)?", path.read_text(), re.DOTALL
@@ -164,7 +164,7 @@ def run_page(path: Path) -> dict[str, object]:
     return names
 
 
-def test_what_makes_it_train_runs_and_gives_what_it_says():
+def test_what_makes_it_train_runs_and_prints_its_output():
     names = run_page(WHY)
     one, other = (run.grounded for run in names["result"].runs)  # type: ignore[attr-defined]
     assert other < one == 20
@@ -177,7 +177,7 @@ def test_the_plain_loop_of_the_how_to_learns():
     assert names["layer"].progress == 0.995  # type: ignore[attr-defined]
 
 
-def test_the_theory_of_the_how_to_goes_through_the_laboratory(tmp_path, monkeypatch):
+def test_the_theory_of_the_how_to_works_in_the_lab(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     name, text = re.search(r"```smt2\n; (\S+)\n(.*?)```", TRAIN.read_text(), re.DOTALL).groups()
     Path(name).write_text(text)
@@ -189,7 +189,7 @@ def test_the_theory_of_the_how_to_goes_through_the_laboratory(tmp_path, monkeypa
         assert "rule" in done.stdout
 
 
-def test_the_experiment_of_the_how_to_is_one(tmp_path):
+def test_the_experiment_of_the_how_to_loads(tmp_path):
     text = re.search(r"```toml\n(.*?)```", TRAIN.read_text(), re.DOTALL)[1]
     (tmp_path / "mine.toml").write_text(text)
     experiment = load_experiment(tmp_path / "mine.toml")
@@ -199,13 +199,13 @@ def test_the_experiment_of_the_how_to_is_one(tmp_path):
 
 
 def page_commands(path: Path) -> list[list[str]]:
-    """What follows `smtlayer` in the console blocks of a page."""
+    """The arguments of `smtlayer` in the console blocks of a page."""
     lines = "".join(re.findall(r"```console\n(.*?)```", path.read_text(), re.DOTALL)).splitlines()
     split = [shlex.split(line, comments=True) for line in lines]
     return [words[1:] for words in split if words[0] == "smtlayer"]
 
 
-def test_the_commands_of_the_how_to_can_be_given():
+def test_the_commands_of_the_how_to_are_valid():
     commands = page_commands(TRAIN)
     assert len(commands) >= 10
     for words in commands:
@@ -215,7 +215,7 @@ def test_the_commands_of_the_how_to_can_be_given():
         command.make_context("smtlayer", path)
 
 
-def test_failures_on_addition_and_algebra_show_in_training_accuracy():
+def test_failures_on_addition_and_algebra_are_visible_in_training_accuracy():
     tables = runpy.run_path(str(ROOT / "benchmarks" / "tables.py"))
     runs = [
         run

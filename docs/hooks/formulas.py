@@ -1,4 +1,4 @@
-"""Formulas between dollars become drawings in the page: no script to load, readable offline."""
+"""Renders formulas as inline SVG, so that pages need no script and work offline."""
 
 import html
 import logging
@@ -13,12 +13,12 @@ _LOG = logging.getLogger("mkdocs.hooks.formulas")
 _INLINE = re.compile(r'<span class="arithmatex">\\\((.*?)\\\)</span>', re.DOTALL)
 _BLOCK = re.compile(r'<div class="arithmatex">\s*\\\[(.*?)\\\]\s*</div>', re.DOTALL)
 _FONT = FontProperties(size=100, math_fontfamily="stixsans")
-_EM = 100 / 1.08  # the font is drawn a little larger than the text around it
+_EM = 100 / 1.08  # the font is slightly larger than the text around it
 _LETTERS = {Path.MOVETO: "M", Path.LINETO: "L", Path.CURVE3: "Q", Path.CURVE4: "C"}
 
 
 def on_page_content(content: str, page, config, files) -> str:
-    """Draws what the extension arithmatex has marked."""
+    """Replaces the elements of the extension arithmatex."""
 
     def inline(found: re.Match[str]) -> str:
         return _drawn(found[1], page.file.src_uri)
@@ -34,12 +34,12 @@ def _drawn(escaped: str, where: str) -> str:
     try:
         return svg(text)
     except ValueError as error:
-        _LOG.warning("%s: the formula %r cannot be drawn. %s", where, text, error)
+        _LOG.warning("%s: the formula %r cannot be rendered. %s", where, text, error)
         return f"<code>{html.escape(text)}</code>"
 
 
 def svg(formula: str) -> str:
-    """A formula as an inline drawing that stands on the line and has the colour of the text."""
+    """A formula as inline SVG, on the baseline and in the colour of the text."""
     source, pen = f"${formula}$", TextToPath()
     width, height, below = pen.get_text_width_height_descent(source, _FONT, True)
     points, codes = pen.get_text_path(_FONT, source, ismath=True)
@@ -54,7 +54,7 @@ def svg(formula: str) -> str:
 
 
 def _strokes(points: Iterable, codes: Iterable) -> Iterator[str]:
-    """The outline in the letters of SVG, with y downwards."""
+    """SVG path commands of an outline, with y downwards."""
     for vertices, code in Path(points, codes).iter_segments(curves=True, simplify=False):
         if code == Path.CLOSEPOLY:
             yield "Z"

@@ -1,6 +1,6 @@
-"""What others say is put into pages when the site is made, so that it never goes stale.
+"""Inserts generated text into pages when the site is built.
 
-`<!-- commands -->` becomes the help of the command line.
+`<!-- commands -->` is replaced by the help of the command line.
 """
 
 import re
@@ -12,14 +12,14 @@ from smtlayer_cli import app
 
 
 def on_page_markdown(markdown: str, page, config, files) -> str:
-    """Fills in the marks of a page."""
+    """Replaces the marks of a page."""
     if "<!-- commands -->" in markdown:
         markdown = markdown.replace("<!-- commands -->", commands())
     return markdown
 
 
 def commands() -> str:
-    """The help of every command, a heading each."""
+    """The help of every command, each under a heading."""
     command = typer.main.get_command(app)
     context = typer.Context(command, info_name="smtlayer")
     text = get_docs_for_click(obj=command, ctx=context, name="smtlayer")

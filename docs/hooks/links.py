@@ -1,4 +1,4 @@
-"""Links from a page to files outside docs/ lead to the repository, where there is one to name."""
+"""Redirects links to files outside docs/ to the repository, if `repo_url` is set."""
 
 import re
 from pathlib import Path
@@ -7,7 +7,7 @@ _LINK = re.compile(r"(?<!!)\[([^\]]+)\]\((?!https?:|#|mailto:)([^)\s#]+)(#[^)]*)
 
 
 def on_page_markdown(markdown: str, page, config, files) -> str:
-    """Points them to `repo_url`; without one the words stay and the link goes."""
+    """Rewrites the links; without `repo_url` only their text remains."""
     docs = Path(config.docs_dir).resolve()
     here = (docs / page.file.src_uri).parent
 
@@ -15,7 +15,7 @@ def on_page_markdown(markdown: str, page, config, files) -> str:
         text, target, anchor = found[1], found[2], found[3] or ""
         path = (here / target).resolve()
         if path.is_relative_to(docs) or not path.exists():
-            return found[0]  # a page, or a mistake: mkdocs tells
+            return found[0]  # a page, or a mistake that mkdocs reports
         if not config.repo_url:
             return text
         kind = "tree" if path.is_dir() else "blob"

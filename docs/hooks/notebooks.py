@@ -1,6 +1,6 @@
-"""Notebooks become pages like the others: their links are checked, their code looks the same.
+"""Converts notebooks to pages.
 
-A cell with the tag "hidden" is left out; the metadata "alt" of a cell describes its picture.
+A cell with the tag "hidden" is omitted; the metadata "alt" of a cell describes its picture.
 """
 
 import base64
@@ -14,11 +14,11 @@ from typing import Any
 from mkdocs.structure.files import File, Files
 
 Cell = dict[str, Any]
-_LINK = re.compile(r"\]\(([^):]+)\.ipynb(#[^)]*)?\)(?!\{)")  # with attributes: to the file itself
+_LINK = re.compile(r"\]\(([^):]+)\.ipynb(#[^)]*)?\)(?!\{)")  # with attributes: a download
 
 
 def on_files(files: Files, config) -> Files:
-    """Puts a page and its pictures in the place of each notebook."""
+    """Adds a page and its pictures for each notebook."""
     for file in [f for f in files if f.src_uri.endswith(".ipynb")]:
         page, pictures = as_page(Path(file.abs_src_path))
         files.append(File.generated(config, file.src_uri.replace(".ipynb", ".md"), content=page))
@@ -29,12 +29,12 @@ def on_files(files: Files, config) -> Files:
 
 
 def on_page_markdown(markdown: str, page, config, files) -> str:
-    """Points links to a notebook to its page."""
+    """Redirects links from a notebook to its page."""
     return _LINK.sub(r"](\1.md\2)", markdown)
 
 
 def as_page(path: Path) -> tuple[str, dict[str, bytes]]:
-    """A notebook as Markdown, and the pictures that it shows, by name."""
+    """A notebook as Markdown, and its pictures by name."""
     notebook = json.loads(path.read_text(encoding="utf-8"))
     pictures: dict[str, bytes] = {}
     parts: list[str] = []
@@ -57,7 +57,7 @@ def _outputs(cell: Cell, stem: str, pictures: dict[str, bytes]) -> Iterator[str]
         if "image/png" in data:
             name = f"{stem}-{len(pictures) + 1}.png"
             pictures[name] = base64.b64decode("".join(data["image/png"]))
-            alt = cell["metadata"].get("alt", "What the code draws")
+            alt = cell["metadata"].get("alt", "Output of the code")
             yield f"![{html.escape(alt)}]({name})"
         elif "text/html" in data:
             yield f'<div class="output">{_one_block("".join(data["text/html"]))}</div>'
@@ -70,7 +70,7 @@ def _outputs(cell: Cell, stem: str, pictures: dict[str, bytes]) -> Iterator[str]
 
 
 def _one_block(markup: str) -> str:
-    """Without empty lines, at which Markdown would take the rest for text."""
+    """Removes empty lines, at which Markdown would end the HTML block."""
     return re.sub(r"\n\s*\n", "\n", markup)
 
 

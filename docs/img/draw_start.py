@@ -1,4 +1,4 @@
-"""Draws the picture of the start page from the network that the second tutorial page trains.
+"""Draws the picture of the start page with the network of the second tutorial page.
 
 python docs/img/draw_start.py
 """
@@ -26,7 +26,7 @@ Colours = dict[str, str]
 
 
 def trained() -> dict[str, Any]:
-    """The names of the notebook after its code has run."""
+    """The namespace of the notebook after execution."""
     mpl.use("Agg")
     names: dict[str, Any] = {}
     for cell in json.loads(NOTEBOOK.read_text(encoding="utf-8"))["cells"]:
@@ -52,7 +52,7 @@ def picture(x: float, y: float, image: torch.Tensor, side: int) -> str:
 
 
 def symbol(x: float, y: float, read: SymbolRead, row: Explanation, colours: Colours) -> str:
-    """The bits of a digit, what they make, and what the solver made of that."""
+    """The bits of a digit, their value, and the solver's correction."""
     changed = {o.name: o for o in row.overruled}.get(read.name)
     parts = []
     for i, column in enumerate(read.columns):
@@ -107,8 +107,9 @@ def draw(rows: list[tuple[torch.Tensor, Explanation]], colours: Colours) -> str:
 def main() -> None:
     names = trained()
     values, logits = names["values"], names["logits"]
-    telling = (values.prod(-1) * values.diff().squeeze(-1) != 0) & (logits.abs().amin(-1) > 2)
-    plain = int((names["good"] & ~names["repaired"] & telling).nonzero()[0])  # no 0, no twins
+    # two different digits, neither of them 0, read with confidence
+    distinct = (values.prod(-1) * values.diff().squeeze(-1) != 0) & (logits.abs().amin(-1) > 2)
+    plain = int((names["good"] & ~names["repaired"] & distinct).nonzero()[0])
     chosen = [plain, names["corrected"]]
     explained = names["layer"].explain(logits[chosen])
     rows = [(names["images"][i], e) for i, e in zip(chosen, explained, strict=True)]

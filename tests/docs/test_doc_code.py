@@ -1,4 +1,4 @@
-"""Every Python block in the documentation runs, and prints what the page says it prints."""
+"""Every Python block in the documentation runs and prints the output on the page."""
 
 import re
 import runpy
@@ -12,8 +12,8 @@ PAGES, ELSEWHERE = REFRESH["pages"](), REFRESH["ELSEWHERE"]
 NUMBER = re.compile(r"\d+(?:\.\d+)?")
 
 
-def says_the_same(printed: str, expected: str) -> bool:
-    """Whether two texts differ in nothing but numbers that are close, as after a training."""
+def agree(printed: str, expected: str) -> bool:
+    """Whether two texts are equal except for numbers that are close, as after training."""
     words = [NUMBER.sub("#", " ".join(text.split())) for text in (printed, expected)]
     numbers = [[float(n) for n in NUMBER.findall(text)] for text in (printed, expected)]
     pairs = zip(*numbers, strict=False)
@@ -22,31 +22,31 @@ def says_the_same(printed: str, expected: str) -> bool:
 
 @pytest.mark.usefixtures("own_z3_context")
 @pytest.mark.parametrize("name", PAGES)
-def test_the_code_of_a_page_prints_what_it_says(name):
+def test_the_code_of_a_page_prints_its_output(name):
     text = PAGES[name].read_text(encoding="utf-8")
     expected = [part for *_, part in REFRESH["BLOCK"].findall(text)]
     printed = REFRESH["printed_by"](text, PAGES[name].stem)
-    for ours, theirs in zip(printed, expected, strict=True):
-        assert says_the_same(ours, theirs), f"run: python docs/refresh.py {name}\n{ours}"
+    for actual, shown in zip(printed, expected, strict=True):
+        assert agree(actual, shown), f"run: python docs/refresh.py {name}\n{actual}"
 
 
-def test_most_pages_are_run_here():
+def test_most_pages_are_executed():
     assert len(PAGES) >= 10
 
 
 @pytest.mark.parametrize("name", ELSEWHERE)
-def test_the_code_of_the_other_pages_is_run_elsewhere(name):
+def test_the_code_of_the_other_pages_has_its_own_test(name):
     assert "```python\n" in (ROOT / "docs" / name).read_text(encoding="utf-8")
     assert Path(name).name in (ROOT / ELSEWHERE[name]).read_text(encoding="utf-8")
 
 
-def test_a_page_that_prints_something_else_is_noticed():
-    assert says_the_same("10 rows, 97 % right\n", "10 rows, 98 % right\n")
-    assert not says_the_same("10 rows, 57 % right\n", "10 rows, 98 % right\n")
-    assert not says_the_same("10 rows, 98 % wrong\n", "10 rows, 98 % right\n")
-    assert not says_the_same("10 rows\n", "")
+def test_a_difference_in_the_output_is_detected():
+    assert agree("10 rows, 97 % right\n", "10 rows, 98 % right\n")
+    assert not agree("10 rows, 57 % right\n", "10 rows, 98 % right\n")
+    assert not agree("10 rows, 98 % wrong\n", "10 rows, 98 % right\n")
+    assert not agree("10 rows\n", "")
 
 
-def test_a_page_is_refreshed_where_it_shows_what_is_printed():
+def test_refresh_updates_the_output_of_a_page():
     page = "```python\na = 1\n```\n\n```python\nprint(a)\n```\n\n```text\n2\n```\n"
     assert REFRESH["refreshed"](page, "page") == page.replace("text\n2\n", "text\n1\n")

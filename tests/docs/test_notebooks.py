@@ -1,7 +1,7 @@
-"""Every notebook of the tutorial runs, and shows what it says.
+"""Every notebook of the tutorial runs and gives the stored outputs.
 
-Where a cell has the tag "varies" (a training, a time), only the kind of what it shows is compared;
-cells with the tag "hidden" then check what the text around them claims.
+For a cell with the tag "varies" (training, timing), only the kind of the output is compared; cells
+with the tag "hidden" check the claims of the text around them.
 """
 
 import os
@@ -20,24 +20,24 @@ NOTEBOOKS = REFRESH["notebooks"]()
 
 
 def shown(cell: Any) -> list[Any]:
-    """What a cell shows, as far as it is the same everywhere."""
+    """The reproducible part of the output of a cell."""
     tags = cell.metadata.get("tags", [])
     if "varies" in tags:
         return [(output.output_type, sorted(output.get("data", ()))) for output in cell.outputs]
     return [output.get("text") or output.get("data") for output in cell.outputs]
 
 
-LONG = ("2-addition", "3-own-theory")  # trainings
+LONG = ("2-addition", "3-own-theory")  # with training
 
 
 @pytest.mark.parametrize(
     "name",
     [pytest.param(n, marks=[pytest.mark.slow] if n in LONG else []) for n in NOTEBOOKS],
 )
-def test_a_notebook_shows_what_it_says(name, tmp_path):
+def test_a_notebook_gives_its_stored_outputs(name, tmp_path):
     done = subprocess.run(
         [sys.executable, ROOT / "docs" / "refresh.py", "--into", tmp_path, name],
-        env={**os.environ, "OMP_NUM_THREADS": "1"},  # two cores may add up otherwise
+        env={**os.environ, "OMP_NUM_THREADS": "1"},  # sums depend on the number of threads
         capture_output=True,
         text=True,
         check=False,
@@ -57,7 +57,7 @@ def test_the_tutorial_has_four_pages():
 
 
 @pytest.mark.parametrize("name", NOTEBOOKS)
-def test_cells_whose_output_varies_are_few(name):
+def test_few_cells_have_varying_output(name):
     cells = [c for c in nbformat.read(NOTEBOOKS[name], as_version=4).cells if c.get("outputs")]
     varying = [c for c in cells if "varies" in c.metadata.get("tags", [])]
     assert len(varying) <= 0.75 * len(cells)

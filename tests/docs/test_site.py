@@ -1,7 +1,6 @@
-"""The site is built strictly and offline; its links resolve, and nothing is fetched to show it.
+"""The site builds strictly and offline; its links resolve, and its pages load nothing remote.
 
-A site that `make docs` has just built strictly can be named by the variable `SMTLAYER_SITE`; it is
-then not built again here.
+If the variable `SMTLAYER_SITE` names a site that `make docs` has built, it is not built again.
 """
 
 import doctest
@@ -31,7 +30,7 @@ REPOSITORY = (os.environ.get("REPO_URL") if READY else "") or "https://example.o
 
 
 class Page(HTMLParser):
-    """What a page links to, what it loads, and the places in it that one can link to."""
+    """The links of a page, the files it loads, and its anchors."""
 
     def __init__(self, path: Path) -> None:
         super().__init__()
@@ -51,7 +50,7 @@ class Page(HTMLParser):
 
 
 def build(project: Path, folder: Path) -> tuple[int, str]:
-    """Builds a site, without `--quiet`, which would mute the warnings that `--strict` counts."""
+    """Builds a site without `--quiet`, which would hide the warnings that `--strict` counts."""
     done = subprocess.run(
         [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", folder],
         cwd=project,
@@ -69,15 +68,15 @@ def site(tmp_path_factory) -> Path:
     if READY:
         return Path(READY)
     folder = tmp_path_factory.mktemp("site")
-    code, told = build(ROOT, folder)
-    assert code == 0, told
-    assert "WARNING" not in told, told
+    code, output = build(ROOT, folder)
+    assert code == 0, output
+    assert "WARNING" not in output, output
     return folder
 
 
 @pytest.fixture
 def small_project(tmp_path) -> Path:
-    """A site of one page with the settings of ours."""
+    """A site of one page with our settings."""
     hooks = "".join(f"\n  - {DOCS / 'hooks' / name}.py" for name in ("generated", "links"))
     (tmp_path / "mkdocs.yml").write_text(
         f"INHERIT: {ROOT / 'mkdocs.yml'}\nnav: [index.md]\nextra_css: []\nhooks:{hooks}\n"
@@ -97,7 +96,7 @@ def pages(site: Path) -> list[Path]:
     return found
 
 
-def test_every_link_inside_the_site_leads_somewhere(site):
+def test_every_internal_link_resolves(site):
     checked = 0
     for path in pages(site):
         for link in read(path).links:
@@ -123,31 +122,31 @@ MISTAKES = {
 }
 
 
-def test_a_page_without_mistakes_is_built(small_project):
+def test_a_correct_page_builds(small_project):
     (small_project / "docs" / "index.md").write_text("# Page\n\n[heading](#page)\n")
-    code, told = build(small_project, small_project / "site")
-    assert code == 0, told
-    assert "WARNING" not in told
+    code, output = build(small_project, small_project / "site")
+    assert code == 0, output
+    assert "WARNING" not in output
 
 
 def test_a_broken_link_stops_the_build(small_project):
     page = "# Page\n\n" + "\n\n".join(MISTAKES)
     (small_project / "docs" / "index.md").write_text(page)
-    code, told = build(small_project, small_project / "site")
+    code, output = build(small_project, small_project / "site")
     assert code != 0
-    assert f"Aborted with {len(MISTAKES)} warnings in strict mode" in told
+    assert f"Aborted with {len(MISTAKES)} warnings in strict mode" in output
     for words in MISTAKES.values():
-        assert words in told
+        assert words in output
 
 
-def test_a_page_about_a_name_that_is_gone_stops_the_build(small_project):
+def test_a_page_about_an_unknown_name_stops_the_build(small_project):
     (small_project / "docs" / "index.md").write_text("# Page\n\n::: smtlayer.Nonsense\n")
-    code, told = build(small_project, small_project / "site")
+    code, output = build(small_project, small_project / "site")
     assert code != 0
-    assert "smtlayer.Nonsense" in told
+    assert "smtlayer.Nonsense" in output
 
 
-def test_nothing_is_fetched_from_elsewhere_to_show_a_page(site):
+def test_pages_load_nothing_remote(site):
     for path in pages(site):
         loads = read(path).loads
         assert loads
@@ -171,7 +170,7 @@ def test_links_out_of_the_documentation_lead_to_the_repository(site):
     assert f"{REPOSITORY}/blob/main/benchmarks/results/validation.jsonl" in links
 
 
-def test_everything_public_has_its_place_in_the_api_pages(site):
+def test_every_public_name_is_on_an_api_page(site):
     places = set().union(*(read(path).places for path in (site / "api").rglob("*.html")))
     last = {place.rpartition(".")[2] for place in places if place.startswith("smtlayer.")}
     public = {name for name in vars(smtlayer.api) if not name.startswith("_")}
@@ -209,7 +208,7 @@ def test_every_command_has_its_help_on_the_page(site):
         assert f"<code>smtlayer {command}</code>" in text
 
 
-def test_a_notebook_is_a_page_with_its_outputs_and_can_be_taken_along(site):
+def test_a_notebook_is_a_page_with_its_outputs_and_a_download(site):
     folder = site / "tutorial"
     text = (folder / "2-addition" / "index.html").read_text(encoding="utf-8")
     assert "4000 training images, 1000 test images" in text
@@ -219,15 +218,15 @@ def test_a_notebook_is_a_page_with_its_outputs_and_can_be_taken_along(site):
     assert "../3-own-theory/" in read(folder / "2-addition" / "index.html").links
 
 
-def test_formulas_are_drawn_and_tell_what_they_are(site):
+def test_formulas_are_rendered_with_a_label(site):
     text = (site / "api" / "layer" / "index.html").read_text(encoding="utf-8")
     assert r'aria-label="x = \mathrm{sign}(\ell)"' in text
     assert "arithmatex" not in text
 
 
-def test_a_formula_that_cannot_be_drawn_is_told(caplog):
-    drawn = HOOKS["formulas"]["_drawn"]
-    assert drawn(r"x &lt; \sum_i y_i", "page.md").startswith("<svg")
+def test_a_formula_that_cannot_be_rendered_is_reported(caplog):
+    render = HOOKS["formulas"]["_drawn"]
+    assert render(r"x &lt; \sum_i y_i", "page.md").startswith("<svg")
     assert not caplog.records
-    assert drawn(r"\nonsense{x}", "page.md") == r"<code>\nonsense{x}</code>"
+    assert render(r"\nonsense{x}", "page.md") == r"<code>\nonsense{x}</code>"
     assert "page.md" in caplog.text
