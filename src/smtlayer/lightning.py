@@ -123,7 +123,7 @@ class SolverCallback(Callback):
         _log(pl_module, _named(values))
 
     def on_validation_start(self, trainer: "Trainer", pl_module: "LightningModule") -> None:
-        """Keeps the counts at the start."""
+        """Keeps the counts at the start of validation or test."""
         _check_layers(pl_module)
         self._evaluation = _snapshot(pl_module)
 
@@ -135,10 +135,7 @@ class SolverCallback(Callback):
                 start[name] += now[name] - self._evaluation[name]
         _log(pl_module, _named(_values(_since(self._evaluation, now, trainer), _FORWARD), "val_"))
 
-    def on_test_start(self, trainer: "Trainer", pl_module: "LightningModule") -> None:
-        """Keeps the counts at the start."""
-        _check_layers(pl_module)
-        self._evaluation = _snapshot(pl_module)
+    on_test_start = on_validation_start
 
     def on_test_epoch_end(self, trainer: "Trainer", pl_module: "LightningModule") -> None:
         """Logs the counts of the test."""
