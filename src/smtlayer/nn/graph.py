@@ -144,8 +144,19 @@ class Graphs:
             self._captured[key] = CapturedPasses(plan, logits, known)
         except RuntimeError as error:
             self._given_up = True
+            _end_failed_capture(logits.device)
             warnings.warn(
                 f"SMTLayer goes on without CUDA graphs, which is slower: {error}. "
                 f"Pass cuda_graphs=False to turn them off.",
                 stacklevel=2,
             )
+
+
+def _end_failed_capture(device: torch.device) -> None:
+    """Makes random numbers work again on a device after a capture that failed.
+
+    PyTorch leaves the generator of the device in capture mode, in which every random number outside
+    a graph is an error. A capture that succeeds ends that mode.
+    """
+    with torch.cuda.device(device), torch.cuda.graph(torch.cuda.CUDAGraph()):
+        torch.zeros(1, device=device)
