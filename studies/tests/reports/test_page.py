@@ -42,17 +42,18 @@ def change_record(folder, **changes):
 def test_a_page_on_a_run_tells_all_of_it(tmp_path):
     folder = RunFolder.read(addition_runs()["best"])
     page = page_of(folder.path, tmp_path=tmp_path)
-    for heading in ("Against the paper", "Training", "Solver", "Confusion of symbols", "Examples",
-                    "Configuration"):  # fmt: skip
+    for heading in ("Comparison with the paper", "Training", "Solver", "Confusion of symbols",
+                    "Examples", "Configuration"):  # fmt: skip
         assert heading in page.text
     for score in folder.record.scores.values():
         assert f"{100 * score:.1f}".removesuffix(".0") in page.text
     assert "MNIST+ 10 %, best" in page.text
     assert "98.1" in page.text  # the paper's layer
-    assert "Ours cannot be set against the paper's: sample data." in page.text
+    assert "Not comparable with the paper: sample data." in page.text
     assert "batch_size 16" in page.text
     assert folder.record.versions["torch"] in page.text
-    assert "Going forward, readings that" in page.text
+    assert "Forward pass: inputs that" in page.text
+    assert "Backward pass: examples that" in page.text
     assert page.all("svg")
     assert f"smtlayer inspect {folder.path} --row N" in page.text
 
@@ -63,9 +64,12 @@ def test_a_run_that_was_cut_short_is_not_set_against_the_paper(copied, tmp_path)
     epochs = RunFolder.read(copied).config.train.epochs
     usual = load_experiment("mnist-addition-10").config("best").train
     assert epochs < usual.epochs
-    said = f"Ours cannot be set against the paper's: {epochs} of {usual.epochs} epochs, "
+    said = f"Not comparable with the paper: {epochs} of {usual.epochs} epochs, "
     assert said in page.text
-    assert f" of {usual.rows:,} training rows, 40 of {usual.test_rows:,} test rows." in page.text
+    assert (
+        f" of {usual.rows:,} training examples, 40 of {usual.test_rows:,} test examples."
+        in page.text
+    )
 
 
 def test_its_examples_have_pictures_and_explanations(tmp_path):
@@ -76,7 +80,7 @@ def test_its_examples_have_pictures_and_explanations(tmp_path):
     images = [image for image in page.all("img") if image["alt"].startswith("The image of")]
     assert len(images) == 2 * len(summary.examples)
     for one in summary.examples:
-        assert f"test row {one.number} {one.outcome}" in page.text
+        assert f"test example {one.number} {one.outcome}" in page.text
         assert one.answers[0] in page.text
 
 
@@ -109,7 +113,7 @@ def test_an_unfinished_run_says_so(copied, tmp_path):
     (copied / "record.json").unlink()
     (copied / "model.pt").unlink()
     page = page_of(copied, tmp_path=tmp_path)
-    assert "This run is not finished: it has no record" in page.text
+    assert "This run is not finished, so it has no scores." in page.text
     assert "2 of 2 epochs are done" in page.text
     assert "has no model.pt" in page.text
     assert page.all("svg")  # the epochs so far
@@ -129,7 +133,7 @@ def test_a_run_whose_data_are_not_here_has_no_examples(copied, tmp_path, monkeyp
 
 
 def test_what_a_run_says_is_escaped(copied, tmp_path):
-    bad = "<script>alert(1)</script>&\"'"
+    bad = "<script>alert(1)</script>&\"'{{ 6 * 7 }}</style>"
     config = copied / "config.toml"
     text = config.read_text().replace('method = "best"', f"method = {json.dumps(bad)}")
     config.write_text(text.replace('"mnist-addition-10"', json.dumps(bad)))
@@ -152,7 +156,7 @@ def test_several_runs_stand_side_by_side(tmp_path):
     assert "3 runs of MNIST+ 10 %" in page.text
     assert "ours: SMTLayer, best, 2 seeds" in page.text
     assert "seed 0 1 0" not in page.text
-    lines = page.text.split("In what they differ")[1].split("conventional, seed 0")[1]
+    lines = page.text.split("Differences in configuration")[1].split("conventional, seed 0")[1]
     assert "layer none SMTLayer SMTLayer" in lines
     assert "seed 0 0 1" in lines
     for label in ("conventional, seed 0", "best, seed 0", "best, seed 1"):
@@ -173,7 +177,7 @@ def test_runs_of_other_rows_and_an_unfinished_one_stand_side_by_side(copied, tmp
     mine = small_run(tmp_path / "mine", experiment="my-row")
     page = page_of(copied, mine, tmp_path=tmp_path)
     assert "not finished" in page.text
-    assert "my-row is not a row of the paper's table." in page.text
+    assert "The paper has no experiment my-row." in page.text
     assert "2 runs" in page.text
 
 
@@ -206,7 +210,7 @@ def test_every_task_has_a_page(make, network, noise, tmp_path, monkeypatch):
     assert summary.examples
     page = checked(report_page([summary]))
     for one in summary.examples:
-        assert f"test row {one.number} {one.outcome}" in page.text
+        assert f"test example {one.number} {one.outcome}" in page.text
     assert any(one.outcome != "right" for one in summary.examples)
     for one in summary.examples:  # and a view for terminals
         console = Console(file=io.StringIO(), width=90)

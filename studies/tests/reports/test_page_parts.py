@@ -6,28 +6,13 @@ import torch
 from matplotlib.image import imread
 
 from reports.made import examples_of
-from reports.page_checks import Page, checked
-from smtlayer_studies.reports.charts import Series, curves
+from reports.page_checks import checked
 from smtlayer_studies.reports.confusion import confusions
-from smtlayer_studies.reports.html import Html, join, tag
-from smtlayer_studies.reports.png import png_uri
 from smtlayer_studies.tasks.blocks import half_blocks, side_by_side
+from smtlayer_studies.tasks.html import png_uri
 from smtlayer_studies.tasks.liars.sentences import Kind, tokens, wording
 from smtlayer_studies.tasks.liars.theory import liars_theory
 from smtlayer_studies.tasks.liars.view import LiarsView
-
-
-def test_text_and_attributes_are_escaped_and_html_is_not():
-    inner = tag("b", "<i>")
-    assert tag("p", inner, " & ", title='"<', class_="a") == (
-        '<p title="&quot;&lt;" class="a"><b>&lt;i&gt;</b> &amp; </p>'
-    )
-    assert join("<", Html("<br>"), None) == "&lt;<br>"
-    assert tag("details", open=True, hidden=False, id=None) == "<details open></details>"
-
-
-def test_text_made_of_html_is_plain_again():
-    assert tag("p", tag("b", "x") + "y") == "<p>&lt;b&gt;x&lt;/b&gt;y</p>"
 
 
 def test_a_png_holds_the_ink():
@@ -59,58 +44,6 @@ def test_an_image_wider_than_a_line_is_shrunk_until_it_fits(width):
     lines = side_by_side(torch.ones(1, 28, 224), [""], width).splitlines()
     assert width / 2 < max(map(len, lines)) <= width
     assert lines[-1]  # nothing below without a caption
-
-
-def epochs(count, phase="train", seconds=2.0, **changes):
-    one = {"phase": phase, "loss": 0.5, "accuracy": 0.25, "seconds": seconds,
-           "solver": {"solver_seconds": 0.5}}  # fmt: skip
-    return [one | changes for _ in range(count)]
-
-
-def test_curves_have_a_dot_an_epoch_and_say_what_they_show():
-    page = Page(curves([Series("<mine>", epochs(3), 0.75)]))
-    accuracy, loss, seconds = page.all("svg")
-    assert len(page.all("circle")) == 6
-    assert len(page.all("polyline")) == 2
-    assert "<mine>: from 25.0 % to 25.0 %" in accuracy["aria-label"]
-    assert "0.5" in loss["aria-label"]
-    assert "2 s" in seconds["aria-label"]
-    assert "after training: 75.0 % right" in page.text
-    assert len([rect for rect in page.all("rect") if rect["class"] in ("pale", "strong")]) == 6
-
-
-def test_points_lie_in_the_chart():
-    series = [
-        Series("one", epochs(2, "pretrain", loss=3.7) + epochs(3, seconds=123.4), 1.0),
-        Series("two", epochs(7, accuracy=1.0, loss=0.0), 0.0),
-    ]
-    page = Page(curves(series))
-    for dot in page.all("circle"):
-        assert 50 <= float(dot["cx"]) <= 430
-        assert 12 <= float(dot["cy"]) <= 230
-    for rect in page.all("rect"):
-        assert 0 <= float(rect["height"]) <= 218.1
-    assert "pre-training" in page.text
-
-
-@pytest.mark.parametrize("changes", [{"loss": float("nan")}, {"loss": 0.0}, {"seconds": 1e-5}])
-def test_odd_numbers_are_drawn(changes):
-    page = Page(curves([Series("odd", epochs(2, **changes), None)]))
-    assert len(page.all("svg")) == 3
-    assert not any("nan" in str(value) for dot in page.all("circle") for value in dot.values())
-
-
-def test_many_epochs_have_a_line_and_no_dots():
-    page = Page(curves([Series("long", epochs(100), None)]))
-    assert not page.all("circle")
-    assert len(page.all("polyline")) == 2
-    assert len(page.all("text")) < 60
-
-
-def test_what_pretraining_without_labels_got_right_is_not_drawn():
-    before = epochs(4, "pretrain")
-    assert len(Page(curves([Series("a", before, None, labelled=False)])).all("circle")) == 4
-    assert len(Page(curves([Series("a", before, None, labelled=True)])).all("circle")) == 8
 
 
 def test_confusions_of_a_puzzle_are_in_words():

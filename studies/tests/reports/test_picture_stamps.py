@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from smtlayer_studies.reports.picture_stamps import png_stamp, records_digest, stamp_png
-from smtlayer_studies.reports.png import png_uri
+from smtlayer_studies.tasks.html import png_uri
 
 
 @pytest.fixture

@@ -1,15 +1,15 @@
-"""Ties a picture to the records that it was drawn from."""
+"""Stamps on pictures: a digest of the records that a picture was drawn from."""
 
 import hashlib
 import struct
+import zlib
 from collections.abc import Iterable
 from pathlib import Path
 
-from smtlayer_studies.reports.png import SIGNATURE, chunk
-
+_SIGNATURE = b"\x89PNG\r\n\x1a\n"
 _KEYWORD = b"Records\0"
 _DIGITS = 16
-_HEAD_END = len(SIGNATURE) + 25  # IHDR always comes first and is 25 bytes long
+_HEAD_END = len(_SIGNATURE) + 25  # IHDR always comes first and is 25 bytes long
 
 
 def records_digest(paths: Iterable[str | Path]) -> str:
@@ -51,12 +51,12 @@ def stamp_png(path: str | Path, digest: str) -> Path:
     """
     path = Path(path)
     data = path.read_bytes()
-    if not data.startswith(SIGNATURE):
+    if not data.startswith(_SIGNATURE):
         raise ValueError(f"stamp_png expects a PNG file. Got {path}, which is not one.")
     rest = data[_HEAD_END:]
     if png_stamp(path) is not None:
         rest = rest[12 + struct.unpack(">I", rest[:4])[0] :]
-    path.write_bytes(data[:_HEAD_END] + chunk(b"tEXt", _KEYWORD + digest.encode("ascii")) + rest)
+    path.write_bytes(data[:_HEAD_END] + _chunk(b"tEXt", _KEYWORD + digest.encode("ascii")) + rest)
     return path
 
 
@@ -68,3 +68,9 @@ def png_stamp(path: str | Path) -> str | None:
     if kind != b"tEXt" or not body.startswith(_KEYWORD):
         return None
     return body.removeprefix(_KEYWORD).decode("ascii")
+
+
+def _chunk(kind: bytes, body: bytes) -> bytes:
+    """One chunk of a PNG file: its length, kind, content and checksum."""
+    check = struct.pack(">I", zlib.crc32(kind + body))
+    return struct.pack(">I", len(body)) + kind + body + check
