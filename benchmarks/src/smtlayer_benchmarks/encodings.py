@@ -7,9 +7,9 @@ from itertools import combinations, product
 import torch
 
 from smtlayer.lab.laboratory import one_thread
+from smtlayer.solvers.base import Status
 from smtlayer.solvers.clauses.cnf import Cnf, join
 from smtlayer.solvers.clauses.translation import to_cnf
-from smtlayer.solvers.results import Status
 from smtlayer.solvers.sat import SatRow
 from smtlayer_benchmarks.boards import encode_boards
 from smtlayer_benchmarks.timing import Ratio

@@ -1,7 +1,6 @@
 """The backend `Auto`, which chooses one of the others for each theory."""
 
 from dataclasses import dataclass
-from typing import Any
 
 from smtlayer.interrupts import interruptible
 from smtlayer.solvers.base import Backend, Solver
@@ -9,7 +8,7 @@ from smtlayer.solvers.sat import Sat
 from smtlayer.solvers.table.models import list_models
 from smtlayer.solvers.table.table import Table
 from smtlayer.solvers.validation import check_count, check_limits, check_theory_given
-from smtlayer.solvers.workers.options import Workers, check_workers, picklable_state
+from smtlayer.solvers.workers.options import WorkerOptions, Workers, check_workers
 from smtlayer.solvers.z3 import Z3
 from smtlayer.theory import Theory
 
@@ -23,7 +22,7 @@ class Choice:
 
 
 @dataclass(frozen=True)
-class Auto:
+class Auto(WorkerOptions):
     """Uses `Table` if the list of all models is short, `Sat` if the theory is finite, else `Z3`.
 
     The choice depends on the theory and these options alone: work is counted, not timed, so the
@@ -31,7 +30,7 @@ class Auto:
 
     Args:
         max_models: The largest number of models of a short list.
-        timeout_ms: Time limit of one query about one row, for `Sat` and `Z3`.
+        timeout_ms: Time limit of one question about one row, for `Sat` and `Z3`.
         max_work: The largest number of steps for listing the models: propagations of the SAT
             solver, or resource units of z3 if the theory does not come down to bits. The default
             takes a second or two, once per theory.
@@ -54,12 +53,6 @@ class Auto:
         check_count("Auto", "max_models", self.max_models)
         check_limits(self, "timeout_ms", "max_work")
         check_workers("Auto", self.workers)
-
-    def __getstate__(self) -> dict[str, Any]:
-        return picklable_state(self)
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> "Auto":
-        return self  # frozen; and a running executor cannot be copied
 
     @interruptible
     def choose(self, theory: Theory) -> Choice:

@@ -1,4 +1,4 @@
-"""The protocols of backends and solvers: three queries, and the laws their answers obey.
+"""The protocols of backends and solvers: three questions, and the laws that answers obey.
 
 Values are signs (`int8`: -1 false, +1 true, 0 free). Weights are positive wherever an input is
 observed (its sign is not 0) and ignored elsewhere.
@@ -25,24 +25,84 @@ observed (its sign is not 0) and ignored elsewhere.
 `smtlayer.testing.SolverConformance` checks them for any backend.
 """
 
+import enum
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import NamedTuple, Protocol, runtime_checkable
 
 from torch import Tensor
 
-from smtlayer.solvers.results import Core, Posterior, Solution, Status
 from smtlayer.theory import Theory
 
 
-class Solver(Protocol):
-    """A theory made ready to answer batches of questions. All that the layer ever sees.
+class Status(enum.IntEnum):
+    """The three possible results for a row."""
 
-    Answers are on the device of the question.
+    SAT = 1
+    UNSAT = 0
+    UNKNOWN = -1
+
+    @property
+    def hint(self) -> str:
+        """Advice for the user.
+
+        Examples:
+            >>> Status.UNSAT.hint
+            'The inputs contradict the theory. Overrule some of them with the rule "maxsmt".'
+        """
+        return _HINTS[self]
+
+
+_HINTS = {
+    Status.SAT: "A model was found.",
+    Status.UNSAT: 'The inputs contradict the theory. Overrule some of them with the rule "maxsmt".',
+    Status.UNKNOWN: "The solver gave up. Raise its time limit, or simplify the theory.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Solution:
+    """A model per row of a batch, if it has one."""
+
+    status: Tensor  # (B,)   int8, see Status
+    inputs: Tensor  # (B, n) int8, signs of the inputs in the model; zeros without a model
+    outputs: Tensor  # (B, m) int8, signs of the outputs in the model; zeros without a model
+    cost: Tensor  # (B,)   float64, weight of the overruled inputs; inf without a model
+    # (B,) bool, whether no model costs less; False for the best model found within a time limit.
+    # By default, all rows that are not UNKNOWN.
+    proved: Tensor = None  # type: ignore[assignment]
+
+    def __post_init__(self) -> None:
+        if self.proved is None:
+            object.__setattr__(self, "proved", self.status != Status.UNKNOWN)
+
+
+@dataclass(frozen=True, slots=True)
+class Core:
+    """The blamed inputs of each row of a batch.
+
+    SAT rows have none. An UNSAT row without blamed inputs means that the wanted outputs contradict
+    the theory by themselves.
     """
+
+    status: Tensor  # (B,)   int8, see Status
+    inputs: Tensor  # (B, n) bool, the blamed inputs
+
+
+@dataclass(frozen=True, slots=True)
+class Posterior:
+    """The probability of each input given the wanted outputs."""
+
+    status: Tensor  # (B,)   int8, see Status; UNSAT: no model has the wanted outputs
+    inputs: Tensor  # (B, n) float64, probability of being true; zeros without a model
+
+
+class Solver(Protocol):
+    """A compiled theory that answers batches of questions, on the device of their tensors."""
 
     @property
     def theory(self) -> Theory:
-        """The theory it answers for."""
+        """The compiled theory."""
 
     @property
     def name(self) -> str:
@@ -50,17 +110,15 @@ class Solver(Protocol):
 
     @property
     def limit_ms(self) -> int | None:
-        """Time limit of one row's question; None if it always comes to an answer."""
+        """Time limit of one question about one row; None if there is none."""
 
     @property
     def on_host(self) -> bool:
-        """Whether it works on the host whatever the device; a layer then moves each batch there
-        and back once.
-        """
+        """Whether it works on the host only; a layer then moves each batch there and back once."""
 
     @property
     def deterministic(self) -> bool:
-        """Whether the same question always gets the same model, whatever was asked before."""
+        """Whether the same question always gets the same model."""
 
     @property
     def capturable(self) -> bool:
@@ -89,24 +147,23 @@ class Solver(Protocol):
 
 @runtime_checkable
 class WeighsModels(Protocol):
-    """What a solver that has the list of all models can do besides: weigh them all.
+    """A solver that has the list of all models and can weigh them by probability.
 
-    Logits are log-odds, (B, n) float: an input is true with the probability sigmoid(logit). A logit
-    of 0 says nothing about its input.
+    Logits are log-odds, (B, n) float: an input is true with probability sigmoid(logit).
     """
 
     def sample(self, logits: Tensor, outputs: Tensor) -> Solution:
-        """A model with the wanted outputs, drawn by its inputs' probabilities.
+        """A model with the wanted outputs, drawn in proportion to its inputs' probabilities.
 
-        By the default generator of the logits' device.
+        Uses the default generator of the logits' device.
         """
 
     def marginal(self, logits: Tensor, outputs: Tensor) -> Posterior:
-        """The mean of the models with the wanted outputs, weighed by the same probabilities."""
+        """The mean of the models with the wanted outputs, weighted by the same probabilities."""
 
 
 class Backend(Protocol):
-    """Options for a solver. Frozen, picklable, cheap; `compile` does the work, once a theory."""
+    """Options of a solver: frozen and picklable. `compile` does the work, once per theory."""
 
     def compile(self, theory: Theory) -> Solver:
         """A solver for this theory."""
@@ -121,11 +178,11 @@ class Row(NamedTuple):
     status: Status
     inputs: Signs
     outputs: Signs
-    proved: bool = True  # False: the best repair found in time, perhaps not the cheapest
+    proved: bool = True  # False for the best repair found in time, perhaps not the cheapest
 
 
 class RowSolver(Protocol):
-    """The same three questions for one row, in plain Python: what a backend author writes."""
+    """The three questions about one row, in plain Python: what a backend author implements."""
 
     def solve(self, inputs: Signs) -> Row:
         """A model that agrees with every observed input."""

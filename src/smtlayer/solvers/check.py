@@ -11,8 +11,7 @@ import z3
 from smtlayer.forks import uses_z3
 from smtlayer.interrupts import interruptible
 from smtlayer.solvers.auto import Auto
-from smtlayer.solvers.base import Backend
-from smtlayer.solvers.results import Status
+from smtlayer.solvers.base import Backend, Status
 from smtlayer.solvers.search.constraint_core import ConstraintCores, ConstraintRef
 from smtlayer.solvers.table.models import Models, list_models
 from smtlayer.solvers.table.table import Table

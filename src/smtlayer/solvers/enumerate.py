@@ -12,9 +12,8 @@ import z3
 from smtlayer.errors import TooManyModelsError
 from smtlayer.forks import uses_z3
 from smtlayer.interrupts import interruptible
-from smtlayer.solvers.base import Row, Signs, Solver
+from smtlayer.solvers.base import Row, Signs, Solver, Status
 from smtlayer.solvers.host.solver import Rowwise
-from smtlayer.solvers.results import Status
 from smtlayer.solvers.validation import check_count, check_limits, check_theory_given
 from smtlayer.solvers.z3_calls import ask, milliseconds, status_of
 from smtlayer.theory import Theory

@@ -8,7 +8,7 @@ from typing import Any, final
 
 from smtlayer.errors import NotFiniteError, TooLargeError
 from smtlayer.interrupts import interruptible
-from smtlayer.solvers.base import Row, Signs, Solver
+from smtlayer.solvers.base import Row, Signs, Solver, Status
 from smtlayer.solvers.clauses.budget import MAX_CLAUSES
 from smtlayer.solvers.clauses.cnf import Cnf, facts, open_solver
 from smtlayer.solvers.clauses.translation import to_cnf
@@ -16,12 +16,11 @@ from smtlayer.solvers.host.clash_filter import clash_filter
 from smtlayer.solvers.host.listed_repairs import ListedRepairs
 from smtlayer.solvers.host.memory import Memory
 from smtlayer.solvers.host.solver import HostSolver
-from smtlayer.solvers.results import Status
 from smtlayer.solvers.search.maxsat import cheapest_repair
 from smtlayer.solvers.search.oracle import Answer, exact_integers, signed
 from smtlayer.solvers.search.unsat_core import blamed_columns
 from smtlayer.solvers.validation import check_count, check_limits, check_theory_given
-from smtlayer.solvers.workers.options import Workers, check_workers, picklable_state, row_stage
+from smtlayer.solvers.workers.options import WorkerOptions, Workers, check_workers, row_stage
 from smtlayer.theory import Theory
 
 # Work between two checks of the time limit: a fraction of a second.
@@ -31,7 +30,7 @@ _COUNTERS = 5_000  # variables of one repair, above which the solver is opened a
 
 
 @dataclass(frozen=True)
-class Sat:
+class Sat(WorkerOptions):
     """Answers by a SAT solver, for finite theories of any size.
 
     Booleans, bit-vectors, enumerations, one-hot symbols, cardinalities and weighted sums, and
@@ -67,12 +66,6 @@ class Sat:
         check_workers("Sat", self.workers)
         check_count("Sat", "remember", self.remember, least=0)
         check_count("Sat", "max_clauses", self.max_clauses)
-
-    def __getstate__(self) -> dict[str, Any]:
-        return picklable_state(self)
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> "Sat":
-        return self  # frozen; and a running executor cannot be copied
 
     @interruptible
     def compile(self, theory: Theory) -> Solver:

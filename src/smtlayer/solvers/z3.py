@@ -11,22 +11,21 @@ import z3
 from smtlayer.errors import SolverCrashedError
 from smtlayer.forks import uses_z3
 from smtlayer.interrupts import interruptible
-from smtlayer.solvers.base import Row, Signs, Solver
+from smtlayer.solvers.base import Row, Signs, Solver, Status
 from smtlayer.solvers.host.memory import Memory
 from smtlayer.solvers.host.solver import HostSolver
-from smtlayer.solvers.results import Status
 from smtlayer.solvers.search.maxsat import Repair, cheapest_repair
 from smtlayer.solvers.search.oracle import Answer, exact_integers, signed
 from smtlayer.solvers.search.unsat_core import blamed_columns
 from smtlayer.solvers.validation import check_count, check_limits, check_theory_given
-from smtlayer.solvers.workers.options import Workers, check_workers, picklable_state, row_stage
+from smtlayer.solvers.workers.options import WorkerOptions, Workers, check_workers, row_stage
 from smtlayer.solvers.z3_calls import ask, milliseconds, status_of
 from smtlayer.theory import Theory
 from smtlayer.theory.declarations import fresh_prefix
 
 
 @dataclass(frozen=True)
-class Z3:
+class Z3(WorkerOptions):
     """Answers by z3, for every theory that z3 handles.
 
     Args:
@@ -55,12 +54,6 @@ class Z3:
         check_count("Z3", "seed", self.seed, 0, 2**32 - 1)
         check_workers("Z3", self.workers)
         check_count("Z3", "remember", self.remember, least=0)
-
-    def __getstate__(self) -> dict[str, Any]:
-        return picklable_state(self)
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> "Z3":
-        return self  # frozen; and a running executor cannot be copied
 
     @interruptible
     def compile(self, theory: Theory) -> Solver:

@@ -13,7 +13,7 @@ import z3
 
 from smtlayer.forks import pause, uses_z3
 from smtlayer.interrupts import interruptible, stoppable
-from smtlayer.solvers.results import Status
+from smtlayer.solvers.base import Status
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")

@@ -6,9 +6,9 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
+from smtlayer.solvers.base import Status
 from smtlayer.solvers.clauses.cnf import Cnf, open_solver
 from smtlayer.solvers.host.questions import Answers, Questions, Stage
-from smtlayer.solvers.results import Status
 from smtlayer.theory import Theory
 
 _MOST = 100_000  # pairs; where there are more, looking at them takes longer than asking

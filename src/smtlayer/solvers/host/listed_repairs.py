@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smtlayer.forks import PerProcess
+from smtlayer.solvers.base import Status
 from smtlayer.solvers.clauses.cnf import Cnf, facts, open_solver
 from smtlayer.solvers.host.questions import Answers, Questions, Stage
 from smtlayer.solvers.lru import Lru
-from smtlayer.solvers.results import Status
 from smtlayer.solvers.search.oracle import signed
 
 _MOST = 32  # models with the wanted outputs; where there are more, no list is made

@@ -6,9 +6,9 @@ from typing import final
 
 import numpy as np
 
+from smtlayer.solvers.base import Status
 from smtlayer.solvers.host.questions import Answers, Questions, Stage
 from smtlayer.solvers.lru import Lru
-from smtlayer.solvers.results import Status
 
 
 @final

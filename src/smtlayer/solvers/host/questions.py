@@ -7,8 +7,7 @@ from typing import Any, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from smtlayer.solvers.base import Row
-from smtlayer.solvers.results import Status
+from smtlayer.solvers.base import Row, Status
 
 Kind = Literal["solve", "maximize", "core"]
 Rows = slice | Sequence[int] | NDArray[np.intp]  # which rows of a batch

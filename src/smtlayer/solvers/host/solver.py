@@ -7,9 +7,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from smtlayer.solvers.base import Core, Solution, Status
 from smtlayer.solvers.host.questions import Answers, Kind, Questions, Stage
 from smtlayer.solvers.host.rows import OpenRow
-from smtlayer.solvers.results import Core, Solution, Status
 from smtlayer.solvers.validation import check_question
 from smtlayer.solvers.workers.options import Workers, row_stage
 from smtlayer.theory import Theory

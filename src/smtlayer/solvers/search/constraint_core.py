@@ -14,9 +14,8 @@ import z3
 
 from smtlayer.errors import NotFiniteError, SolverCrashedError, TooLargeError
 from smtlayer.forks import uses_z3
-from smtlayer.solvers.base import Signs
+from smtlayer.solvers.base import Signs, Status
 from smtlayer.solvers.clauses.translation import to_cnf
-from smtlayer.solvers.results import Status
 from smtlayer.solvers.sat import SatRow
 from smtlayer.solvers.search.oracle import Oracle, signed
 from smtlayer.solvers.z3 import Z3, Z3Row

@@ -19,7 +19,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, final
 
-from smtlayer.solvers.results import Status
+from smtlayer.solvers.base import Status
 from smtlayer.solvers.search.oracle import Answer, Oracle
 from smtlayer.solvers.search.totalizer import Totalizer
 

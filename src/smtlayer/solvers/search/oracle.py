@@ -3,8 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
-from smtlayer.solvers.base import Signs
-from smtlayer.solvers.results import Status
+from smtlayer.solvers.base import Signs, Status
 
 
 class Answer(NamedTuple):

@@ -2,8 +2,7 @@
 
 from collections.abc import Sequence
 
-from smtlayer.solvers.base import Signs
-from smtlayer.solvers.results import Status
+from smtlayer.solvers.base import Signs, Status
 from smtlayer.solvers.search.oracle import Oracle, signed
 
 

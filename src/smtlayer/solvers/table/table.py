@@ -1,10 +1,10 @@
-"""The backend `Table`: queries to the list of all models, in batches, on the logits' device.
+"""The backend `Table`: answers from the list of all models, in batches, on the logits' device.
 
 Few columns: a table with one entry per partial assignment holds the first model that agrees with
 it, so `solve` is one look-up and `core` one look-up per deletion.
 
-More columns: every query is a few tensor operations over rows and models. The cost of a model is a
-matrix product, and so is the position of its least confident disagreement:
+More columns: a question takes a few tensor operations over rows and models. The cost of a model is
+a matrix product, and so is the position of its least confident disagreement:
 
 A model disagrees with a row on some columns. Rank columns from the least confident (0) to the most.
 Deletion starts with the most confident input. The first one that must stay has the largest rank
@@ -22,16 +22,10 @@ from torch import Tensor
 
 from smtlayer.errors import TooManyModelsError
 from smtlayer.interrupts import interruptible
-from smtlayer.solvers.base import Solver
-from smtlayer.solvers.results import Core, Posterior, Solution, Status
+from smtlayer.solvers.base import Core, Posterior, Solution, Solver, Status
 from smtlayer.solvers.table.exact import first_minimum, total_weight
 from smtlayer.solvers.table.models import MAX_WORK, Ending, Models, list_models
-from smtlayer.solvers.table.posterior import (
-    asked_halves,
-    draw_model,
-    mean_inputs,
-    relative_costs,
-)
+from smtlayer.solvers.table.posterior import asked_halves, draw_model, mean_inputs, relative_costs
 from smtlayer.solvers.validation import (
     check_count,
     check_limits,
@@ -48,7 +42,7 @@ _WORD = 52  # bits that a float64 product holds exactly
 
 @dataclass(frozen=True)
 class Table:
-    """Lists all models once, then answers queries by tensor operations, also on a GPU.
+    """Lists all models once, then answers by tensor operations, also on a GPU.
 
     Args:
         max_models: The largest number of models over inputs and outputs.

@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Callable
 from concurrent.futures import Executor
-from typing import Any
+from typing import Any, Self
 
 from smtlayer.errors import ArgumentError, ArgumentTypeError
 from smtlayer.solvers.host.questions import Stage
@@ -27,14 +27,21 @@ def check_workers(name: str, workers: object) -> None:
         raise ArgumentTypeError(expected)
 
 
-def picklable_state(options: Any) -> dict[str, Any]:
-    """The state of a backend's options, for their `__getstate__`; refuses a running executor."""
-    if isinstance(options.workers, Executor):
-        raise ArgumentTypeError(
-            f"{type(options).__name__} cannot be pickled with an executor in it. Give a function "
-            f"that makes one instead, such as workers=partial(ProcessPoolExecutor, 4)."
-        )
-    return dict(vars(options))
+class WorkerOptions:
+    """Abstract: frozen options of a backend with a field `workers`."""
+
+    workers: Workers
+
+    def __getstate__(self) -> dict[str, Any]:
+        if isinstance(self.workers, Executor):
+            raise ArgumentTypeError(
+                f"{type(self).__name__} cannot be pickled with an executor in it. Give a function "
+                f"that makes one instead, such as workers=partial(ProcessPoolExecutor, 4)."
+            )
+        return dict(vars(self))
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self  # frozen; and a running executor cannot be copied
 
 
 def row_stage(

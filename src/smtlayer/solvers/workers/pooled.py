@@ -1,8 +1,9 @@
 """The stage that has rows answered by the pool of worker processes, or here if that is faster."""
 
-import os
+from functools import partial
 from typing import final
 
+from smtlayer.forks import PerProcess
 from smtlayer.interrupts import interruptible
 from smtlayer.solvers.host.questions import Answers, Questions
 from smtlayer.solvers.host.rows import InProcess
@@ -29,14 +30,12 @@ class Pooled:
         self.costs = CostModel()
         self.local = local
         self._spec, self._workers, self._limit_ms = spec, workers, limit_ms
-        self._pool: Pool | None = None
+        self._pools = PerProcess(partial(pool_of, workers))
 
     @property
     def pool(self) -> Pool:
-        """The pool of this process; a forked child never touches its parent's."""
-        if self._pool is None or self._pool.owner != os.getpid():
-            self._pool = pool_of(self._workers)
-        return self._pool
+        """The pool of this process."""
+        return self._pools.get()
 
     @interruptible
     def answer(self, questions: Questions) -> Answers:

@@ -18,7 +18,6 @@ class Schedule:
         self.questions = questions
         self.answers = Answers.unknown(questions)
         self.answered = 0  # rows
-        self.lost = 0  # chunks
         self._count = len(questions)
         self._next, self._given_up = 0, 0
         self._again: deque[range] = deque()
@@ -69,7 +68,6 @@ class Schedule:
 
     def lose(self, rows: range) -> None:
         """Notes that the worker with these rows did not answer."""
-        self.lost += 1
         for i in rows:
             if i in self._retried:
                 self._given_up += 1
