@@ -7,10 +7,12 @@ import subprocess
 import sys
 from unittest.mock import patch
 
-from smtlayer_cli import app
+import typer
+
+from smtlayer_cli.app import app
 from smtlayer_cli.errors import exit_code_of
 
-COMMAND = (sys.executable, "-m", "smtlayer")
+COMMAND = (sys.executable, "-m", "smtlayer_cli")
 PLAIN = {"NO_COLOR": "1", "COLUMNS": "80"}
 
 
@@ -30,6 +32,15 @@ def smtlayer(*words, **environment):
             lambda: app([*map(str, words)], prog_name="smtlayer", standalone_mode=False)
         )
     return subprocess.CompletedProcess(words, code, out.getvalue(), errors.getvalue())
+
+
+def parsed(*words):
+    """The context of a command, with its options read; it does not run."""
+    command, left = typer.main.get_command(app), list(words)
+    while hasattr(command, "commands"):
+        command = command.commands[left.pop(0)]
+        command = command.imported() if hasattr(command, "imported") else command
+    return command.make_context("smtlayer", left)
 
 
 def smtlayer_process(*words, **environment):

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 import torch
-import typer
 from typer.testing import CliRunner
 
-from smtlayer_cli import app
+from shell import parsed
+from smtlayer_cli.app import app
 from smtlayer_studies.runs import load_experiment
 
 ROOT = Path(__file__).parents[1]
@@ -209,10 +209,7 @@ def test_the_commands_of_the_how_to_are_valid():
     commands = page_commands(TRAIN)
     assert len(commands) >= 10
     for words in commands:
-        command, path = typer.main.get_command(app), list(words)
-        while hasattr(command, "commands"):
-            command = command.commands[path.pop(0)]
-        command.make_context("smtlayer", path)
+        parsed(*words)
 
 
 def test_failures_on_addition_and_algebra_are_visible_in_training_accuracy():

@@ -6,10 +6,9 @@ from datetime import datetime
 from pathlib import Path
 
 import pytest
-import typer
 
 from made_records import record
-from smtlayer_cli import app
+from shell import parsed
 
 ROOT = Path(__file__).parents[2]
 FILES = sorted((ROOT / "benchmarks" / "results").glob("*.jsonl"))
@@ -37,10 +36,8 @@ def test_all_kinds_of_records_can_be_made_again():
 
 
 def test_a_record_of_the_laboratory_is_made_again_with_the_same_options():
-    command = typer.main.get_command(app).commands["lab"]
     for kept in lines_of(ROOT / "benchmarks" / "results" / "lab.jsonl"):
-        name, *words = RECORD["lab_words"](kept)
-        given = command.make_context(name, words).params
+        given = parsed(*RECORD["lab_words"](kept)).params
         assert given["theory"] == kept["problem"]
         assert list(given["rules"]) == [run["rule"] for run in kept["runs"]]
         assert given["as_json"]

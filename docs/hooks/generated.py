@@ -8,7 +8,7 @@ import re
 import typer
 from typer.cli import get_docs_for_click
 
-from smtlayer_cli import app
+from smtlayer_cli.app import app
 
 
 def on_page_markdown(markdown: str, page, config, files) -> str:
@@ -21,8 +21,13 @@ def on_page_markdown(markdown: str, page, config, files) -> str:
 def commands() -> str:
     """The help of every command, each under a heading."""
     command = typer.main.get_command(app)
+    command.commands = {name: found.imported() for name, found in command.commands.items()}
     context = typer.Context(command, info_name="smtlayer")
     text = get_docs_for_click(obj=command, ctx=context, name="smtlayer")
     text = text.partition("**Commands**")[2].partition("\n## ")[2]
     text = re.sub(r"^\* `--help`.*\n", "", f"## {text}", flags=re.MULTILINE)
-    return text.replace("**Options**:\n\n\n", "").replace("```console\n$ ", "```console\n")
+    return (
+        text.replace("\b\n", "")
+        .replace("**Options**:\n\n\n", "")
+        .replace("```console\n$ ", "```console\n")
+    )

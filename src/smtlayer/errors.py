@@ -113,6 +113,4 @@ def did_you_mean(name: str, known: Iterable[str], otherwise: str = "") -> str:
 
 def install_command(extra: str) -> str:
     """The command that installs an extra; from a checkout, as no package index has smtlayer."""
-    folders = " ./studies ./benchmarks" if extra in ("studies", "demo") else ""
-    folders += " ./apps/playground" if extra == "demo" else ""
-    return f'pip install ".[{extra}]"{folders} # in a checkout of smtlayer'
+    return f'pip install ".[{extra}]" # in a checkout of smtlayer'

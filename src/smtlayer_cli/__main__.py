@@ -2,10 +2,10 @@
 
 import sys
 
-from smtlayer.errors import install_command
+from smtlayer_cli.plugins import install_command
 
 _EXTRA = ("typer", "rich")
-_MISSING = 3  # as in smtlayer_cli.errors, which may not be there to ask
+_MISSING = 3  # ExitCode.MISSING, whose module imports typer
 
 
 def main() -> None:
@@ -13,7 +13,7 @@ def main() -> None:
     try:
         import rich  # noqa: F401
 
-        from smtlayer_cli import run
+        from smtlayer_cli.app import run
     except ImportError as error:
         if error.name not in _EXTRA:
             raise

@@ -1,4 +1,4 @@
-"""This file holds `smtlayer cache`: what is kept on disk, and how to be rid of it."""
+"""The command `smtlayer cache`: shows or deletes the compiled theories on disk."""
 
 from __future__ import annotations
 
@@ -11,30 +11,28 @@ import typer
 from rich.console import Console
 from rich.table import Table as RichTable
 
-from smtlayer_cli.later import Later
-
 if TYPE_CHECKING:
-    from smtlayer.solvers import store as disk
     from smtlayer.solvers.store import Entry, Store
-else:
-    disk = Later("smtlayer.solvers.store")
 
 
 def cache(
-    clear: bool = typer.Option(False, "--clear", help="Delete all of it."),
+    clear: bool = typer.Option(False, "--clear", help="Delete all of them."),
     as_json: bool = typer.Option(False, "--json", help="One JSON object, for machines."),
 ) -> None:
     """Show the compiled theories kept on disk, or delete them.
 
-    They save the time of compiling a theory again, and nothing else: deleting them is always safe.
+    They only save the time to compile a theory again: deleting them is always safe.
 
     Examples:
 
+    \b
         smtlayer cache
         smtlayer cache --clear
-        SMTLAYER_CACHE=off smtlayer train mnist-addition
+        smtlayer cache --json
     """
-    store = disk.default_store()
+    from smtlayer.solvers.store import default_store
+
+    store = default_store()
     before = store.entries()
     files = store.clear() if clear else 0
     entries = store.entries() if clear else before
@@ -43,8 +41,8 @@ def cache(
         typer.echo(json.dumps(_as_dict(store, entries) | {"deleted": files, "freed": freed}))
     elif store.folder is None:
         typer.echo(
-            "Compiled theories are not kept on disk: SMTLAYER_CACHE switches that off. Unset it, "
-            "or name a folder."
+            "Compiled theories are not kept on disk: SMTLAYER_CACHE disables that. Unset it, or "
+            "set it to a folder."
         )
     elif clear and (files or not store.problem()):
         plural = "" if files == 1 else "s"
@@ -80,7 +78,7 @@ def _show(store: Store, entries: list[Entry]) -> None:
 
 def _table(entries: list[Entry]) -> RichTable:
     table = RichTable()
-    for heading in ("kind", "theories", "size", "last used", "of other versions"):
+    for heading in ("kind", "theories", "size", "last used", "other versions"):
         table.add_column(heading, justify="left" if heading == "kind" else "right")
     for kind, group in groupby(entries, key=lambda entry: entry.kind):
         bundles = list(group)

@@ -1,6 +1,6 @@
-"""This file looks at what `smtlayer doctor` tells of: packages, machine, data, cache.
+"""Checks of `smtlayer doctor`: packages, machine, cache.
 
-Each check imports what it needs itself: it runs in a process that may crash on that.
+Each check imports what it needs, as it runs in a process that may crash on that.
 """
 
 import importlib.metadata
@@ -12,13 +12,11 @@ import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
-from itertools import groupby
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal
 
-import smtlayer
-from smtlayer import __version__
-from smtlayer.errors import install_command
+from smtlayer_cli.plugins import install_command
 
 State = Literal["ok", "off", "gap", "broken"]
 _GIB = 1 << 30
@@ -28,34 +26,34 @@ PYTHON = (3, 11)
 
 @dataclass(frozen=True)
 class Finding:
-    """What a check found.
+    """The result of a check.
 
     Args:
-        name: Of what was looked at.
-        state: `"ok"`; `"off"` for what is not there and need not be; `"gap"` for what works less
-            well than it could; `"broken"`.
-        said: What there is.
+        name: Name of what was checked.
+        state: `"ok"`; `"off"` for something optional that is not there; `"gap"` for something that
+            works less well than it could; `"broken"`.
+        text: Description of what was found.
         remedy: What to do about it, if anything.
-        facts: The same for machines.
+        facts: The same as data, for `--json`.
     """
 
     name: str
     state: State
-    said: str
+    text: str
     remedy: str = ""
     facts: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Package:
-    """A package that is needed: as pip calls it, as Python does, and since which version."""
+    """A required package: its name for pip, its module, and its oldest version."""
 
     pip: str
     module: str
     since: str
 
     def check(self) -> Iterator[Finding]:
-        """Whether it can be imported and is new enough."""
+        """Checks that it can be imported and is new enough."""
         wanted = f'pip install "{self.pip}>={self.since}"'
         found = installed(self.pip)
         if found is None:
@@ -68,7 +66,7 @@ class Package:
             yield Finding(self.pip, "broken", f"{found}, but {_short(error)}", wanted, facts)
             return
         new_enough = _numbers(found) >= _numbers(self.since)
-        old = f"{found}, older than {self.since}, the oldest that was tried"
+        old = f"{found}, older than {self.since}, the oldest tested version"
         yield Finding(
             self.pip, "ok" if new_enough else "gap", found if new_enough else old,
             "" if new_enough else wanted, facts,
@@ -81,16 +79,16 @@ REQUIRED = (
     Package("z3-solver", "z3", "4.15.4"),
     Package("python-sat", "pysat", "1.8.dev13"),
 )
-# What is in an extra, and what it is for.
+# The packages of each extra, and its purpose.
 EXTRAS: Mapping[str, tuple[tuple[str, ...], str]] = {
     "cli": (("matplotlib", "rich", "typer"), "this command line, with plots"),
     "studies": (("smtlayer-studies", "smtlayer-benchmarks"), "the paper's experiments, benchmarks"),
     "demo": (("smtlayer-playground",), "smtlayer demo"),
     "lightning": (("lightning",), "the callback for Lightning"),
-    "dask": (("distributed",), "rows answered by a Dask cluster"),
-    "mpi": (("mpi4py", "mpich"), "rows answered over MPI"),
-    "ray": (("ray",), "rows answered by a Ray cluster"),
-    "testing": (("pytest",), "the laws for backends of your own, as tests"),
+    "dask": (("distributed",), "solving on a Dask cluster"),
+    "mpi": (("mpi4py", "mpich"), "solving over MPI"),
+    "ray": (("ray",), "solving on a Ray cluster"),
+    "testing": (("pytest",), "a test suite for your own backends"),
 }
 
 
@@ -104,22 +102,21 @@ def installed(package: str) -> str | None:
 
 def python() -> Iterator[Finding]:
     """Python and this library."""
-    said = f"{platform.python_version()}, {sys.executable}"
+    text = f"{platform.python_version()}, {sys.executable}"
     good = sys.version_info >= PYTHON
     remedy = "" if good else f"Use Python {PYTHON[0]}.{PYTHON[1]} or newer."
     yield Finding(
-        "Python", "ok" if good else "broken", said, remedy,
+        "Python", "ok" if good else "broken", text, remedy,
         {"version": platform.python_version(), "executable": sys.executable},
     )  # fmt: skip
-    folder = str(Path(smtlayer.__file__).parent)
-    yield Finding(
-        "smtlayer", "ok", f"{__version__}, {folder}", "",
-        {"version": __version__, "folder": folder},
-    )  # fmt: skip
+    version, spec = installed("smtlayer"), find_spec("smtlayer_cli")
+    folder = "" if spec is None or spec.origin is None else str(Path(spec.origin).parents[1])
+    facts = {"version": version, "folder": folder}
+    yield Finding("smtlayer", "ok", f"{version}, {folder}", "", facts)
 
 
 def solvers() -> Iterator[Finding]:
-    """Which SAT solvers python-sat brings; `Sat` asks one of them."""
+    """The SAT solvers of python-sat; `Sat` uses one of them."""
     from pysat.solvers import Solver, SolverNames
 
     found = []
@@ -132,14 +129,14 @@ def solvers() -> Iterator[Finding]:
     good = "glucose4" in found
     yield Finding(
         "SAT solvers", "ok" if good else "broken",
-        f"glucose4, which Sat asks, and {len(found) - 1} others" if good else "no glucose4",
+        f"glucose4, which Sat uses, and {len(found) - 1} others" if good else "no glucose4",
         "" if good else 'pip install --force-reinstall "python-sat>=1.8.dev13"',
         {"solvers": found},
     )  # fmt: skip
 
 
 def extras() -> Iterator[Finding]:
-    """Which extras are installed, and what they are for."""
+    """The installed and the missing extras."""
     for name, (packages, purpose) in EXTRAS.items():
         versions = {package: installed(package) for package in packages}
         missing = [package for package, version in versions.items() if version is None]
@@ -147,8 +144,8 @@ def extras() -> Iterator[Finding]:
             listed = ", ".join(f"{package} {version}" for package, version in versions.items())
             yield Finding(name, "ok", f"{purpose} ({listed})", "", versions)
         else:
-            said = f"not installed, for {purpose}: {', '.join(missing)}"
-            yield Finding(name, "off", said, install_command(name), versions)
+            text = f"not installed, for {purpose}: {', '.join(missing)}"
+            yield Finding(name, "off", text, install_command(name), versions)
 
 
 def cpu() -> Iterator[Finding]:
@@ -156,28 +153,28 @@ def cpu() -> Iterator[Finding]:
     import torch
 
     cores, threads = _cores(), torch.get_num_threads()
-    told = os.environ.get("OMP_NUM_THREADS")
-    said = f"{_count(cores, 'core')}, torch uses {_count(threads, 'thread')}"
-    said += f" (OMP_NUM_THREADS={told})" if told else ""
+    limit = os.environ.get("OMP_NUM_THREADS")
+    text = f"{_count(cores, 'core')}, torch uses {_count(threads, 'thread')}"
+    text += f" (OMP_NUM_THREADS={limit})" if limit else ""
     crowded = threads > cores
     remedy = f"export OMP_NUM_THREADS={cores}: more threads than cores wait for each other."
     yield Finding(
-        "CPU", "gap" if crowded else "ok", said, remedy if crowded else "",
-        {"cores": cores, "threads": threads, "OMP_NUM_THREADS": told, "kind": platform.machine()},
+        "CPU", "gap" if crowded else "ok", text, remedy if crowded else "",
+        {"cores": cores, "threads": threads, "OMP_NUM_THREADS": limit, "kind": platform.machine()},
     )  # fmt: skip
 
 
 def memory() -> Iterator[Finding]:
-    """Memory in all, and free."""
+    """Total and free memory."""
     total, free = _memory()
     if total is None:
-        yield Finding("memory", "ok", "this system does not tell")
+        yield Finding("memory", "ok", "unknown on this system")
         return
     low = free is not None and free < _LOW_MEMORY
-    said = f"{total / _GIB:.1f} GiB" + ("" if free is None else f", {free / _GIB:.1f} GiB free")
-    remedy = "Close other programs, or take smaller batches: --set train.batch_size=32."
+    text = f"{total / _GIB:.1f} GiB" + ("" if free is None else f", {free / _GIB:.1f} GiB free")
+    remedy = "Close other programs, or use smaller batches: --set train.batch_size=32."
     yield Finding(
-        "memory", "gap" if low else "ok", said, remedy if low else "",
+        "memory", "gap" if low else "ok", text, remedy if low else "",
         {"total": total, "free": free},
     )  # fmt: skip
 
@@ -192,12 +189,12 @@ def cuda() -> Iterator[Finding]:
     for number in range(torch.cuda.device_count()):
         free, total = torch.cuda.mem_get_info(number)
         answer = float(torch.ones(8, device=f"cuda:{number}").sum())
-        said = f"{torch.cuda.get_device_name(number)}, {total / _GIB:.0f} GiB, "
-        said += f"{free / _GIB:.0f} GiB free, CUDA {torch.version.cuda}"
+        text = f"{torch.cuda.get_device_name(number)}, {total / _GIB:.0f} GiB, "
+        text += f"{free / _GIB:.0f} GiB free, CUDA {torch.version.cuda}"
         good = answer == 8.0
         yield Finding(
-            f"cuda:{number}", "ok" if good else "broken", said,
-            "" if good else "It adds wrongly. Update the driver, or hide it: CUDA_VISIBLE_DEVICES=",
+            f"cuda:{number}", "ok" if good else "broken", text,
+            "" if good else "A sum is wrong. Update the driver, or hide it: CUDA_VISIBLE_DEVICES=",
             {"name": torch.cuda.get_device_name(number), "total": total, "free": free},
         )  # fmt: skip
 
@@ -206,16 +203,16 @@ def _no_cuda(version: str, built_for: str | None) -> Finding:
     driver = Path("/proc/driver/nvidia/version").exists() or shutil.which("nvidia-smi") is not None
     facts = {"driver": driver, "built_for": built_for}
     if not driver:
-        return Finding("CUDA", "off", "no NVIDIA GPU here: all runs on the CPU", "", facts)
+        return Finding("CUDA", "off", "no NVIDIA GPU here: everything runs on the CPU", "", facts)
     if built_for is None:
-        said = f"there is an NVIDIA driver, but torch {version} was built without CUDA"
+        text = f"there is an NVIDIA driver, but torch {version} was built without CUDA"
         remedy = "Install a build of torch with CUDA: https://pytorch.org/get-started/locally/"
-        return Finding("CUDA", "gap", said, remedy, facts)
+        return Finding("CUDA", "gap", text, remedy, facts)
     hidden = os.environ.get("CUDA_VISIBLE_DEVICES")
-    said = f"torch was built for CUDA {built_for}, but finds no GPU"
-    said += "" if hidden is None else f" (CUDA_VISIBLE_DEVICES={hidden})"
-    remedy = "See whether nvidia-smi lists one; if so, unset CUDA_VISIBLE_DEVICES or update it."
-    return Finding("CUDA", "gap", said, remedy, facts)
+    text = f"torch was built for CUDA {built_for}, but finds no GPU"
+    text += "" if hidden is None else f" (CUDA_VISIBLE_DEVICES={hidden})"
+    remedy = "If nvidia-smi lists one, unset CUDA_VISIBLE_DEVICES or update the driver."
+    return Finding("CUDA", "gap", text, remedy, facts)
 
 
 def mps() -> Iterator[Finding]:
@@ -223,39 +220,8 @@ def mps() -> Iterator[Finding]:
     import torch
 
     if torch.backends.mps.is_available():
-        said = "there, but smtlayer was tried on the CPU and on CUDA only"
-        yield Finding("MPS", "off", said, "", {"available": True})
-
-
-def data() -> Iterator[Finding]:
-    """The data sets of the tasks."""
-    from smtlayer_studies.tasks import data as registry
-
-    folder = registry.data_folder()
-    if folder is None:
-        said = "no data folder, for SMTLAYER_CACHE switches the default one off"
-        yield Finding("folder", "gap", said, "export SMTLAYER_DATA=FOLDER")
-    else:
-        there = "" if folder.is_dir() else ", which does not exist"
-        yield Finding("folder", "ok" if folder.is_dir() else "off", f"{folder}{there}", "",
-                      {"folder": str(folder)})  # fmt: skip
-    for dataset, group in groupby(registry.FILES.values(), key=lambda file: file.dataset):
-        files = list(group)
-        states = {file.name: registry.state(file) for file in files}
-        wrong = [file for file in files if states[file.name] != "ok"]
-        if not wrong:
-            yield Finding(dataset, "ok", f"for {files[0].used_for}", "", states)
-            continue
-        kinds = {states[file.name] for file in wrong}
-        names = ", ".join(f"{file.name} {states[file.name]}" for file in wrong)
-        all_alike = len(wrong) == len(files) and len(kinds) == 1
-        said = f"{kinds.pop() if all_alike else names}, for {wrong[0].used_for}. "
-        said += f"Without it: {wrong[0].without}."
-        remedy = f"smtlayer data --download {dataset}"
-        if not wrong[0].urls:
-            paths = ", ".join(file.path for file in wrong)
-            remedy = f"Put {paths} there by hand (`smtlayer data` tells what it is)."
-        yield Finding(dataset, "gap", said, remedy, states)
+        text = "available, but smtlayer is only tested on the CPU and on CUDA"
+        yield Finding("MPS", "off", text, "", {"available": True})
 
 
 def cache() -> Iterator[Finding]:
@@ -264,23 +230,23 @@ def cache() -> Iterator[Finding]:
 
     store = default_store()
     if store.folder is None:
-        said = "switched off by SMTLAYER_CACHE: theories are compiled anew in each process"
-        yield Finding("theories", "off", said, "unset SMTLAYER_CACHE")
+        text = "disabled by SMTLAYER_CACHE: every process compiles its theories"
+        yield Finding("theories", "off", text, "unset SMTLAYER_CACHE")
         return
     entries, problem = store.entries(), store.problem()
     size = sum(entry.bytes for entry in entries)
     facts = {"folder": str(store.folder), "theories": len(entries), "bytes": size}
-    said = f"{len(entries)} compiled, {size / (1 << 20):.1f} MiB in {store.folder}"
+    text = f"{len(entries)} compiled, {size / (1 << 20):.1f} MiB in {store.folder}"
     place = next(p for p in (store.folder, *store.folder.absolute().parents) if p.exists())
     free = shutil.disk_usage(place).free
     if problem:
-        said, remedy = f"{said}; nothing can be written: {problem}", "export SMTLAYER_CACHE=FOLDER"
-        yield Finding("theories", "gap", said, f"{remedy}, one that is yours", facts)
+        text, remedy = f"{text}; nothing can be written: {problem}", "export SMTLAYER_CACHE=FOLDER"
+        yield Finding("theories", "gap", text, f"{remedy}, one that you can write to", facts)
     elif free < _LOW_DISK:
-        said = f"{said}; only {free / _GIB:.1f} GiB are left there"
-        yield Finding("theories", "gap", said, "Free some space.", facts | {"free": free})
+        text = f"{text}; only {free / _GIB:.1f} GiB are left there"
+        yield Finding("theories", "gap", text, "Free some space.", facts | {"free": free})
     else:
-        yield Finding("theories", "ok", said, "", facts | {"free": free})
+        yield Finding("theories", "ok", text, "", facts | {"free": free})
 
 
 def _short(error: BaseException) -> str:
@@ -293,12 +259,12 @@ def _count(number: int, what: str) -> str:
 
 
 def _numbers(version: str) -> tuple[int, ...]:
-    """The numbers of a version in order, for comparing: `"1.8.dev13"` is (1, 8, 13)."""
+    """The numbers of a version, to compare: `"1.8.dev13"` is (1, 8, 13)."""
     return tuple(int(number) for number in re.findall(r"\d+", version.partition("+")[0]))
 
 
 def _cores() -> int:
-    """Cores that this process may use: fewer than there are, in many containers."""
+    """Cores that this process may use, which in a container may be fewer than there are."""
     if sys.platform == "linux":
         cores = len(os.sched_getaffinity(0))
         try:
@@ -310,7 +276,7 @@ def _cores() -> int:
 
 
 def _memory() -> tuple[int | None, int | None]:
-    """Bytes in all and free; a container's limit counts as all there is."""
+    """Total and free bytes; in a container, the total is its limit."""
     try:
         lines = Path("/proc/meminfo").read_text().splitlines()
         sizes = {line.split(":")[0]: int(line.split()[1]) * 1024 for line in lines}

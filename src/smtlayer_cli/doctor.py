@@ -1,17 +1,16 @@
-"""This file holds `smtlayer doctor`: what works here, what is missing, and what to do about it."""
+"""The command `smtlayer doctor`: what works here, what is missing, and how to fix it."""
 
 import json
 import multiprocessing
 import signal
 import textwrap
 import traceback
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict
 from functools import partial
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
-from typing import NamedTuple
 
 import typer
 from rich.console import Console
@@ -20,8 +19,9 @@ from rich.text import Text
 from smtlayer_cli import checks, selftest
 from smtlayer_cli.checks import Finding, State
 from smtlayer_cli.errors import ExitCode, wants_traces
+from smtlayer_cli.plugins import Check, plugins
 
-_LIMIT_S = 120.0  # of one check; torch may be slow to come the first time
+_LIMIT_S = 120.0  # per check; the first import of torch may be slow
 _MARKS: dict[State, tuple[str, str, str]] = {  # with and without Unicode, and the colour
     "ok": ("✓", "ok", "green"),
     "off": ("·", "-", "dim"),
@@ -30,54 +30,47 @@ _MARKS: dict[State, tuple[str, str, str]] = {  # with and without Unicode, and t
 }
 
 
-class Check(NamedTuple):
-    """Something to look at, under a heading."""
-
-    group: str
-    name: str
-    look: Callable[[], Iterable[Finding]]
-
-
-CHECKS = (
-    Check("Software", "Python", checks.python),
-    *(Check("Software", package.pip, package.check) for package in checks.REQUIRED),
-    Check("Software", "SAT solvers", checks.solvers),
-    Check("Extras", "extras", checks.extras),
-    Check("Machine", "CPU", checks.cpu),
-    Check("Machine", "memory", checks.memory),
-    Check("Machine", "CUDA", checks.cuda),
-    Check("Machine", "MPS", checks.mps),
-    Check("Data", "data", checks.data),
-    Check("Cache", "theories", checks.cache),
-    *(
-        Check("Self-test", name, partial(selftest.backend, name))
-        for name in ("Table", "Sat", "Z3", "Enumerate")
-    ),
-    Check("Self-test", "workers", selftest.workers),
-)
+def all_checks() -> list[Check]:
+    """The checks of this package and of the plugins, in the order of the output."""
+    names = ("Table", "Sat", "Z3", "Enumerate")
+    return [
+        Check("Software", "Python", checks.python),
+        *(Check("Software", package.pip, package.check) for package in checks.REQUIRED),
+        Check("Software", "SAT solvers", checks.solvers),
+        Check("Extras", "extras", checks.extras),
+        Check("Machine", "CPU", checks.cpu),
+        Check("Machine", "memory", checks.memory),
+        Check("Machine", "CUDA", checks.cuda),
+        Check("Machine", "MPS", checks.mps),
+        *(check for plugin in plugins() for check in plugin.checks),
+        Check("Cache", "theories", checks.cache),
+        *(Check("Self-test", name, partial(selftest.backend, name)) for name in names),
+        Check("Self-test", "workers", selftest.workers),
+    ]
 
 
 def doctor(
-    as_json: bool = typer.Option(False, "--json", help="One JSON object, for machines."),
+    as_json: bool = typer.Option(False, "--json", help="Print one JSON object."),
     strict: bool = typer.Option(
-        False, "--strict", help="Exit code 4 for gaps too, not only for what is broken."
+        False, "--strict", help="Exit code 4 for gaps as well, not only for broken parts."
     ),
 ) -> None:
-    """See what is installed, which devices, data and caches there are, and whether all works.
+    """Show what is installed, which devices, data and caches there are, and whether all works.
 
-    A theory is put through every backend, forward and backward, and through worker processes, and
-    the answers are compared with the right ones. Nothing is changed. For each gap it says what to
-    do: ✓ is fine, · is not there and need not be, ! is a gap, ✗ is broken.
+    It runs a small theory through every backend, forward and backward, and through worker
+    processes, and compares the results with the correct ones. Nothing is changed. Each gap is
+    listed with its remedy: ✓ works, · is optional and missing, ! is a gap, ✗ is broken.
 
     Examples:
 
+    \b
         smtlayer doctor
         smtlayer doctor --strict --json
     """
     console, found = Console(highlight=False), list[tuple[str, Finding]]()
-    waiting = nullcontext() if as_json else Console(stderr=True).status("looking")
+    waiting = nullcontext() if as_json else Console(stderr=True).status("checking")
     with waiting:
-        for check, finding in examine(CHECKS):
+        for check, finding in run_checks(all_checks()):
             if not as_json:
                 if not found or found[-1][0] != check.group:
                     console.print(Text(f"\n{check.group}", "bold"))
@@ -93,16 +86,20 @@ def doctor(
         raise typer.Exit(ExitCode.UNMET)
 
 
-def examine(asked: Sequence[Check], limit_s: float = _LIMIT_S) -> Iterator[tuple[Check, Finding]]:
-    """What the checks find, each as soon as it is known.
+def run_checks(
+    listed: Sequence[Check], limit_s: float = _LIMIT_S
+) -> Iterator[tuple[Check, Finding]]:
+    """The findings of the checks, each as soon as it is known.
 
-    They run in a process of their own: one that crashes, or takes longer than the limit, is a
-    finding too, and the others go on in a new process.
+    They run in a child process. A check that crashes it, or takes longer than the limit, is a
+    finding as well, and the others continue in a new process.
     """
-    left = list(asked)
+    left = list(listed)
     while left:
         receiver, sender = multiprocessing.get_context("spawn").Pipe(duplex=False)
-        process = multiprocessing.get_context("spawn").Process(target=_look, args=(left, sender))
+        process = multiprocessing.get_context("spawn").Process(
+            target=_send_findings, args=(left, sender)
+        )
         process.start()
         sender.close()
         try:
@@ -117,24 +114,24 @@ def examine(asked: Sequence[Check], limit_s: float = _LIMIT_S) -> Iterator[tuple
             receiver.close()
 
 
-def _look(asked: Sequence[Check], sender: Connection) -> None:
-    """The work of the process."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # who started it ends it
-    for check in asked:
+def _send_findings(listed: Sequence[Check], sender: Connection) -> None:
+    """The work of the child process."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends this process
+    for check in listed:
         try:
-            found = list(check.look())
+            found = list(check.find())
         except Exception as error:
             if wants_traces():
                 traceback.print_exc()
-            said = f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"
-            remedy = "`smtlayer --debug doctor` shows where that comes from."
-            found = [Finding(check.name, "broken", said, remedy)]
+            text = f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"
+            remedy = "`smtlayer --debug doctor` shows the traceback."
+            found = [Finding(check.name, "broken", text, remedy)]
         sender.send(found)
     sender.close()
 
 
 def _received(receiver: Connection, limit_s: float) -> list[Finding] | None:
-    """What came in time; None if nothing did, or the process ended."""
+    """The findings of the next check; None at the time limit, or if the process ended."""
     if not receiver.poll(limit_s):
         return None
     try:
@@ -145,17 +142,17 @@ def _received(receiver: Connection, limit_s: float) -> list[Finding] | None:
 
 
 def _lost(check: Check, process: BaseProcess, limit_s: float) -> Finding:
-    """What to say of a check that gave no answer."""
-    process.join(1.0)  # it may be about to end
+    """The finding for a check that did not return."""
+    process.join(1.0)  # it may just be ending
     code = process.exitcode
     if code is None:
-        said = f"no answer within {limit_s:g} s"
+        text = f"no answer within {limit_s:g} s"
     elif code < 0:
-        said = f"the process crashed ({signal.Signals(-code).name})"
+        text = f"the process crashed ({signal.Signals(-code).name})"
     else:
-        said = f"the process ended (exit code {code})"
-    remedy = "Install the packages above again; if that does not help, report it."
-    return Finding(check.name, "broken", said, remedy)
+        text = f"the process ended (exit code {code})"
+    remedy = "Install the packages above again. If that does not help, report it."
+    return Finding(check.name, "broken", text, remedy)
 
 
 def _print(console: Console, finding: Finding) -> None:
@@ -167,7 +164,7 @@ def _print(console: Console, finding: Finding) -> None:
     indent, width = 17, min(console.width, 100)
     name = f"{finding.name} ".ljust(indent - 4)
     lines = textwrap.wrap(
-        f"{name}{finding.said}", width - 4, subsequent_indent=" " * (indent - 4),
+        f"{name}{finding.text}", width - 4, subsequent_indent=" " * (indent - 4),
         break_long_words=False, break_on_hyphens=False,
     )  # fmt: skip
     console.print(Text.assemble((f"{mark:>2} ", colour), f" {lines[0]}"), soft_wrap=True)
@@ -184,8 +181,8 @@ def _print(console: Console, finding: Finding) -> None:
 def _verdict(states: Sequence[State]) -> str:
     broken, gaps = states.count("broken"), states.count("gap")
     if broken:
-        return f"Not all works: {broken} of {len(states)} findings are bad, with remedies above."
+        return f"{broken} of {len(states)} checks failed; the remedies are above."
     if gaps:
-        them = "a gap has its" if gaps == 1 else f"{gaps} gaps have their"
-        return f"smtlayer works; {them} remedy above."
+        count = "1 gap" if gaps == 1 else f"{gaps} gaps"
+        return f"smtlayer works, with {count}; the remedies are above."
     return "smtlayer works."

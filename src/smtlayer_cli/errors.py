@@ -1,4 +1,4 @@
-"""This file turns what goes wrong into one line for people and an exit code for machines."""
+"""Exit codes of the command line, and errors as one line on stderr."""
 
 import io
 import os
@@ -14,22 +14,15 @@ from typing import Any
 
 import typer
 
-from smtlayer.errors import (
-    ArgumentError,
-    ArgumentTypeError,
-    MissingDataError,
-    MissingPackageError,
-    SMTLayerError,
-)
-
-# click has more than one home, so its errors are known by what typer shows of them.
+# Typer brings its own copy of click or uses the package, depending on its version; either way
+# this is the base class of click's errors.
 _ClickError: type[Any] = typer.BadParameter.__mro__[2]
 _BEFORE_A_COMMAND = ("--debug", "--version", "--install-completion", "--show-completion")
-_NARROWEST = 20  # characters of a line that tables can do with
+_NARROWEST = 20  # columns, the least that tables need
 
 
 class ExitCode(IntEnum):
-    """What the command line ends with."""
+    """Exit codes of the command line."""
 
     OK = 0
     FAILED = 1
@@ -54,11 +47,11 @@ MEANINGS = {
 
 
 def exit_code_of(call: Callable[[], object]) -> int:
-    """Calls, says in one line on stderr what went wrong, and returns the exit code."""
-    _never_fail_to_print()
-    _leave_room_to_print()
+    """Calls a function, prints its error as one line on stderr, and returns the exit code."""
+    _tolerate_streams()
+    _ensure_width()
     try:
-        ended = call()
+        result = call()
         sys.stdout.flush()
     except KeyboardInterrupt:
         return ExitCode.STOPPED
@@ -67,24 +60,30 @@ def exit_code_of(call: Callable[[], object]) -> int:
     except SystemExit as end:
         return _no_reader() if isinstance(end.__context__, BrokenPipeError) else _code(end.code)
     except Exception as error:
-        return _told(error)
-    return _code(ended)
+        return _report(error)
+    return _code(result)
 
 
-def end_quietly_at_ctrl_c() -> None:
-    """What Ctrl-C leaves half made, such as a context of z3, is not to complain as it goes."""
+def quiet_ctrl_c() -> None:
+    """After Ctrl-C, objects that were only half constructed print no errors when they are freed."""
 
     def stop(number: int, frame: FrameType | None) -> None:
         if not wants_traces():
             sys.unraisablehook = lambda _: None
         signal.default_int_handler(number, frame)
 
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # nobody has other plans
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # no other handler is set
         signal.signal(signal.SIGINT, stop)
 
 
-def _never_fail_to_print() -> None:
-    """A terminal that lacks a character gets a question mark; what was closed swallows all."""
+def wants_traces() -> bool:
+    """Whether `SMTLAYER_DEBUG`, which --debug sets, asks for tracebacks."""
+    value = os.environ.get("SMTLAYER_DEBUG", "").strip().lower()
+    return value not in ("", "0", "false", "no", "off")
+
+
+def _tolerate_streams() -> None:
+    """Replaces closed streams by the null device, and characters that a stream lacks by `?`."""
     if sys.stdout is None:  # as in smtlayer cache >&-
         sys.stdout = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 (kept)
     if sys.stderr is None:
@@ -94,53 +93,54 @@ def _never_fail_to_print() -> None:
             stream.reconfigure(errors="replace")
 
 
-def _leave_room_to_print() -> None:
-    """Makes `COLUMNS` a width that tables can have, here and in processes that are started."""
-    width = shutil.get_terminal_size().columns  # passes over what is no width
+def _ensure_width() -> None:
+    """Sets `COLUMNS` to a width that tables can have, also for child processes."""
+    width = shutil.get_terminal_size().columns  # ignores values that are not a width
     if "COLUMNS" in os.environ or width < _NARROWEST:
         os.environ["COLUMNS"] = str(max(width, _NARROWEST))
 
 
-def wants_traces() -> bool:
-    """Whether the environment's `SMTLAYER_DEBUG`, which --debug sets, asks for traces."""
-    said = os.environ.get("SMTLAYER_DEBUG", "").strip().lower()
-    return said not in ("", "0", "false", "no", "off")
-
-
-def _code(ended: object) -> int:
-    if isinstance(ended, str):  # sys.exit with a message
-        print(ended, file=sys.stderr)
+def _code(result: object) -> int:
+    if isinstance(result, str):  # sys.exit with a message
+        print(result, file=sys.stderr)
         return ExitCode.FAILED
-    return ended if isinstance(ended, int) else ExitCode.OK
+    return result if isinstance(result, int) else ExitCode.OK
 
 
 def _no_reader() -> int:
-    """Python flushes once more when it ends: that may go nowhere."""
+    """Redirects stdout to the null device, as Python flushes it once more when it ends."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return ExitCode.NO_READER
 
 
-def _told(error: Exception) -> int:
+def _report(error: Exception) -> int:
     if isinstance(error, typer.Abort):
         return ExitCode.STOPPED
     if wants_traces():
         traceback.print_exception(error)
-    code, text = _code_and_text(error)
+    code, text = (
+        (ExitCode.USAGE, _usage(error)) if isinstance(error, _ClickError) else _code_and_text(error)
+    )
     print(f"smtlayer: {' '.join(text.split())}", file=sys.stderr)
     return code
 
 
 def _code_and_text(error: Exception) -> tuple[ExitCode, str]:
-    if isinstance(error, _ClickError):
-        return ExitCode.USAGE, _usage(error)
-    if isinstance(error, MissingDataError | MissingPackageError):
+    try:
+        from torch import OutOfMemoryError
+
+        from smtlayer import errors as ours
+    except Exception as broken:  # a broken installation of torch may raise anything
+        text = f"smtlayer cannot be imported ({type(broken).__name__}: {broken})."
+        return ExitCode.MISSING, f"{text} See: smtlayer doctor"
+    if isinstance(error, ours.MissingDataError | ours.MissingPackageError):
         return ExitCode.MISSING, str(error)
-    if isinstance(error, ArgumentError | ArgumentTypeError):
+    if isinstance(error, ours.ArgumentError | ours.ArgumentTypeError):
         return ExitCode.USAGE, str(error)
-    if isinstance(error, SMTLayerError):
+    if isinstance(error, ours.SMTLayerError):
         return ExitCode.FAILED, str(error)
     kind = type(error).__name__
-    if kind in ("MemoryError", "OutOfMemoryError"):  # the second is torch's, for a GPU
+    if isinstance(error, MemoryError | OutOfMemoryError):
         return ExitCode.FAILED, (
             f"There is too little memory ({str(error) or kind}). Smaller batches need less: "
             f"--set train.batch_size=32. So do fewer workers or jobs."
@@ -151,33 +151,24 @@ def _code_and_text(error: Exception) -> tuple[ExitCode, str]:
             f"The system refused{place}: {error.strerror.lower()}. Check the path, its permissions "
             f"and the space left there."
         )
-    if _raised_by_us(error):
-        return ExitCode.USAGE, str(error)
     how = "The trace is above: report" if wants_traces() else "Run again with --debug and report"
     text = str(error).rstrip(".")
     return ExitCode.BUG, f"{kind}: {text}. This is a bug in smtlayer. {how} what it shows."
 
 
-def _raised_by_us(error: Exception) -> bool:
-    """Whether our own code says that it was given something wrong, by a `raise` of its own."""
-    last = traceback.extract_tb(error.__traceback__)[-1]
-    ours = any(part.startswith("smtlayer") for part in Path(last.filename).parts)
-    wrong = isinstance(error, ValueError | TypeError | NotImplementedError)
-    return wrong and ours and (last.line or "").startswith("raise ")
-
-
 def _usage(error: Any) -> str:
-    """What click complains of, and where to look; `error` is of no one type."""
+    """The message of a click error, and where to find help; its type depends on Typer's version."""
     text = str(error.format_message()).replace("Value error, ", "").strip().rstrip(".")
     command = "smtlayer" if error.ctx is None else error.ctx.command_path
-    if command != "smtlayer" and any(text.endswith(f": {name}") for name in _BEFORE_A_COMMAND):
-        return f"{text}. It comes before the command, as in: smtlayer --debug train."
+    option = getattr(error, "option_name", None)
+    if command != "smtlayer" and option in _BEFORE_A_COMMAND:
+        return f"{text}. It comes before the command, as in: smtlayer {option} train."
     end = "" if text.endswith("?") else "."
-    return f"{text}{end}{_came(error, text)} See: {command} --help"
+    return f"{text}{end}{_given(error, text)} See: {command} --help"
 
 
-def _came(error: Any, text: str) -> str:
-    """What was given, if the message does not tell: pydantic's for numbers do not."""
+def _given(error: Any, text: str) -> str:
+    """The value, if the message lacks it, as pydantic's messages about numbers do."""
     if type(error.__cause__).__name__ != "ValidationError":
         return ""
     given = error.__cause__.errors()[0]["input"]

@@ -1,4 +1,4 @@
-"""The command `smtlayer lab`: which blame rule trains a theory, tried without a network."""
+"""The command `smtlayer lab`: compares blame rules on a theory, without a network."""
 
 from __future__ import annotations
 
@@ -14,31 +14,14 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table as RichTable
 
-from smtlayer.errors import ConfigError, UndeclaredSymbolError, did_you_mean
-from smtlayer_cli.choices import split
-from smtlayer_cli.complete import LAB_TASKS, lab_tasks
+from smtlayer_cli.complete import problems
 from smtlayer_cli.complete import rules as rule_names
-from smtlayer_cli.later import Later
+from smtlayer_cli.plugins import lab_problems
 from smtlayer_cli.waiting import Waiting
 
 if TYPE_CHECKING:
-    import z3
-
-    from smtlayer import nn, provenance, pyplot
-    from smtlayer import theory as theories
-    from smtlayer.lab import laboratory, problems
-    from smtlayer.lab import plot as pictures
-    from smtlayer.theory import smtlib
-    from smtlayer_studies.tasks import lab_problems as task_problems
-else:
-    nn, z3 = Later("smtlayer.nn"), Later("z3")
-    theories, smtlib = Later("smtlayer.theory"), Later("smtlayer.theory.smtlib")
-    laboratory, problems = Later("smtlayer.lab.laboratory"), Later("smtlayer.lab.problems")
-    pictures, pyplot = Later("smtlayer.lab.plot"), Later("smtlayer.pyplot")
-    provenance, task_problems = (
-        Later("smtlayer.provenance"),
-        Later("smtlayer_studies.tasks.lab_problems"),
-    )
+    from smtlayer.lab import LabOptions, LabProblem, LabResult, LabRun
+    from smtlayer.nn import BlameRule
 
 RULES = (
     "core",
@@ -47,41 +30,42 @@ RULES = (
     "schedule((0.5, marginal(temperature=anneal(8, 1, until=0.5, shape='geometric'))), "
     "(1, mix(core, marginal)))",
 )
+_NAMES = ", ".join(lab_problems())
 _FILE, _TRAINING = "With a file", "Training"
-_PLATEAUS = 3  # that are shown of a rule
+_PLATEAUS = 3  # shown per rule
 
 
 def lab(
     theory: str = typer.Argument(
-        metavar="THEORY", autocompletion=lab_tasks,
-        help=f"An SMT-LIB 2 file, or a task: {', '.join(LAB_TASKS)}.",
+        metavar="THEORY", autocompletion=problems,
+        help=f"An SMT-LIB 2 file{_NAMES and ', or a problem: '}{_NAMES}.",
     ),
     rules: list[str] = typer.Option(
         list(RULES), show_default=False, metavar="RULE", autocompletion=rule_names,
-        help="A blame rule to try; may be given more than once. Without it: core, maxsmt, "
-        "mix(core, marginal), and that mix after a marginal that cools down.",
+        help="A blame rule to try; may be given more than once [default: core, maxsmt, mix(core, "
+        "marginal), and that mix after a marginal with decreasing temperature].",
     ),
     inputs: str | None = typer.Option(
-        None, metavar="NAMES", rich_help_panel=_FILE, help="Inputs of the file, as a,b."
+        None, metavar="NAMES", rich_help_panel=_FILE, help="Names of the inputs, as a,b."
     ),
     outputs: str | None = typer.Option(
-        None, metavar="NAMES", rich_help_panel=_FILE, help="Outputs of the file, as total."
+        None, metavar="NAMES", rich_help_panel=_FILE, help="Names of the outputs, as total."
     ),
     widths: str | None = typer.Option(
         None, metavar="NUMBERS", rich_help_panel=_FILE,
-        help="Input columns of each symbol, as 7,7,7. Without it each input is a symbol.",
+        help="Input columns of each symbol, as 7,7,7 [default: each input is a symbol].",
     ),
     separate: bool = typer.Option(
         False, "--separate", rich_help_panel=_FILE,
-        help="A reader for each symbol, rather than one for all that look alike.",
+        help="One reader per symbol, instead of one for all symbols of the same kind.",
     ),
     shown: float = typer.Option(
         1.0, metavar="SHARE", rich_help_panel=_FILE,
-        help="Share of the rows of a file that training shows; the others are tested.",
+        help="Share of the examples that are used in training; the others are tested.",
     ),
-    seeds: int = typer.Option(20, metavar="N", help="Random starts for each rule.", min=1),
+    seeds: int = typer.Option(20, metavar="N", help="Random starts of each rule.", min=1),
     steps: int = typer.Option(
-        1000, metavar="N", help="Steps of training.", min=1, rich_help_panel=_TRAINING
+        1000, metavar="N", help="Training steps.", min=1, rich_help_panel=_TRAINING
     ),
     lr: float = typer.Option(
         3.0, metavar="X", help="Learning rate in the first half.", rich_help_panel=_TRAINING
@@ -91,54 +75,65 @@ def lab(
         help="Learning rate at the start of the second half.",
     ),
     noise: float = typer.Option(
-        0.5, metavar="X", help="How much two looks at a symbol differ.", rich_help_panel=_TRAINING
+        0.5, metavar="X", help="Noise of the logits of a symbol.", rich_help_panel=_TRAINING
     ),
     plot: Path | None = typer.Option(None, metavar="FILE", help="Draw every seed to this file."),
     as_json: bool = typer.Option(
-        False, "--json", help="One JSON object, with commit, date and machine."
+        False, "--json", help="Print one JSON object, with commit, date and machine."
     ),
 ) -> None:  # fmt: skip
-    """Try blame rules on a theory: from how many random starts do symbols get their meaning?
+    """Compare blame rules on a theory: from how many random starts are the symbols learned?
 
     There is no network and no image: each kind of symbol is a vector of logits with noise. That
-    takes seconds and shows where a rule gets stuck, before hours are spent on training. A task is
-    scored on all combinations that its test set has, without its images.
+    takes seconds and shows where a rule gets stuck, before hours are spent on training. A problem
+    that is given by its name is scored on all combinations in its test set, without images.
 
     Examples:
 
-        smtlayer lab mnist-addition-10
+    \b
         smtlayer lab my_theory.smt2 --inputs a,b --outputs total
-        smtlayer lab liars-puzzle --rules core --rules "mix(core, marginal)"
+        smtlayer lab my_theory.smt2 --inputs a,b --outputs total --shown 0.5 --seeds 50
+        smtlayer lab my_theory.smt2 --inputs a --outputs y --rules core --rules maxsmt
     """
+    from smtlayer.errors import ConfigError
+    from smtlayer.lab import LabOptions
+    from smtlayer.lab.plot import draw_lab
+    from smtlayer.provenance import here
+    from smtlayer.pyplot import check_picture, pyplot
+
     if plot is not None:
-        pyplot.check_picture(plot, "--plot")
-        pyplot.pyplot()
+        check_picture(plot, "--plot")
+        pyplot()
     parsed = list(dict.fromkeys(_rule(text) for text in rules))
-    options = laboratory.LabOptions(steps=steps, lr=lr, late_lr=late_lr, noise=noise)
-    if theory in LAB_TASKS and (inputs or outputs or widths or separate or shown != 1):
+    options = LabOptions(steps=steps, lr=lr, late_lr=late_lr, noise=noise)
+    make = lab_problems().get(theory)
+    if make is not None and (inputs or outputs or widths or separate or shown != 1):
         raise ConfigError(
             f"smtlayer lab takes --inputs, --outputs, --widths, --separate and --shown with a "
-            f"file only. Got them with the task {theory!r}, which has its own."
+            f"file only. Got them with the problem {theory!r}, which has its own."
         )
     console = Console(stderr=True)
     with Waiting(f"listing the models of {theory}", console):
-        if theory in LAB_TASKS:
-            problem = task_problems.task_problem(theory)
+        if make is not None:
+            problem = make(theory)
         else:
             problem = _read(theory, inputs, outputs, widths, separate, shown)
-    result = _with_bars(console, problem, parsed, seeds, options)
+    result = _run(console, problem, parsed, seeds, options)
     if as_json:
-        typer.echo(json.dumps(_as_dict(result) | provenance.here("cpu")))
+        typer.echo(json.dumps(_as_dict(result) | here("cpu")))
     else:
         _show(result, problem)
     if plot is not None:
-        console.print(f"plot  {pictures.draw_lab(result, plot)}", highlight=False, soft_wrap=True)
+        console.print(f"plot  {draw_lab(result, plot)}", highlight=False, soft_wrap=True)
 
 
-def _rule(text: str) -> nn.BlameRule:
+def _rule(text: str) -> BlameRule:
+    from smtlayer.errors import ArgumentError, ConfigError
+    from smtlayer.nn import parse_rule
+
     try:
-        return nn.parse_rule(text)
-    except ValueError as error:
+        return parse_rule(text)
+    except ArgumentError as error:
         raise ConfigError(f"--rules: {error}") from error
 
 
@@ -149,56 +144,70 @@ def _read(
     widths: str | None,
     separate: bool,
     shown: float,
-) -> problems.LabProblem:
+) -> LabProblem:
+    from smtlayer.errors import ConfigError, did_you_mean
+    from smtlayer.lab import problem_of
+    from smtlayer.theory import Theory
+    from smtlayer.theory.smtlib import read
+
     path = Path(name)
     if not path.is_file():
-        hint = did_you_mean(name, LAB_TASKS)
+        known = lab_problems()
+        names = f", or one of {', '.join(known)}" if known else ""
         raise ConfigError(
-            f"smtlayer lab expects an SMT-LIB 2 file, or one of {', '.join(LAB_TASKS)}. "
-            f"Got {name!r}, and there is no such file.{hint}"
+            f"smtlayer lab expects an SMT-LIB 2 file{names}. Got {name!r}, and there is no such "
+            f"file.{did_you_mean(name, known)}"
         )
-    if not split(inputs) or not split(outputs):
+    if not _split(inputs) or not _split(outputs):
         raise ConfigError(
-            f"smtlayer lab needs to know the inputs and outputs of {name}: "
+            f"smtlayer lab needs the inputs and outputs of {name}: "
             f"add --inputs a,b --outputs y with names that it declares."
         )
-    sizes = split(widths)
+    sizes = _split(widths)
     if not all(size.isdecimal() for size in sizes):
         raise ConfigError(f"--widths expects whole numbers, as 7,7,7. Got {widths!r}.")
-    smtlib.read(path, ())  # what is wrong with the file is told first, and as such
-    _check_names(path, "--inputs", split(inputs))
-    _check_names(path, "--outputs", split(outputs))
-    theory = theories.Theory.from_smtlib(path, split(inputs), split(outputs))
-    return problems.problem_of(
+    read(path, ())  # first reports errors in the file itself
+    _check_names(path, "--inputs", _split(inputs))
+    _check_names(path, "--outputs", _split(outputs))
+    theory = Theory.from_smtlib(path, _split(inputs), _split(outputs))
+    return problem_of(
         theory, name=path.stem, widths=[int(size) for size in sizes] or None, separate=separate,
         shown=shown,
     )  # fmt: skip
 
 
+def _split(text: str | None) -> list[str]:
+    return [part.strip() for part in (text or "").split(",") if part.strip()]
+
+
 def _check_names(path: Path, option: str, names: Sequence[str]) -> None:
-    """Refuses names that cannot be inputs or outputs of a file, which itself can be read."""
+    """Raises an error for names that cannot be inputs or outputs of a file."""
+    import z3
+
+    from smtlayer.errors import ConfigError, UndeclaredSymbolError
+    from smtlayer.theory.smtlib import read
+
     for name in names:
         if names.count(name) > 1:
             raise ConfigError(f"{option} expects each name once. Got {name!r} more than once.")
     try:
-        _, constants, _ = smtlib.read(path, names)
+        _, constants, _ = read(path, names)
     except UndeclaredSymbolError as error:
         raise ConfigError(f"{option}: {error.reason}") from error
     for name, constant in constants.items():
         if not isinstance(constant, z3.BoolRef | z3.BitVecRef):
             raise ConfigError(
                 f"{option} expects symbols of sort Bool or (_ BitVec n). Got {name!r} of sort "
-                f"{constant.sort()}. Declare it so in {path}, or take Theory and one_hot in Python."
+                f"{constant.sort()}. Declare one in {path}, or use Theory and one_hot in Python."
             )
 
 
-def _with_bars(
-    console: Console,
-    problem: problems.LabProblem,
-    rules: list[nn.BlameRule],
-    seeds: int,
-    options: laboratory.LabOptions,
-) -> laboratory.LabResult:
+def _run(
+    console: Console, problem: LabProblem, rules: list[BlameRule], seeds: int, options: LabOptions
+) -> LabResult:
+    """Runs the laboratory with one progress bar per rule."""
+    from smtlayer.lab import run_lab
+
     columns = (
         TextColumn("{task.description:<30.30}"), BarColumn(bar_width=24), MofNCompleteColumn(),
         TimeRemainingColumn(),
@@ -209,13 +218,13 @@ def _with_bars(
         Progress(*columns, console=console, transient=True) as progress,
     ):
         bars = {str(rule): progress.add_task(str(rule), total=options.steps) for rule in rules}
-        return laboratory.run_lab(
+        return run_lab(
             problem, rules, seeds=seeds, options=options,
             on_step=lambda rule, done: progress.update(bars[rule], completed=done),
         )  # fmt: skip
 
 
-def _as_dict(result: laboratory.LabResult) -> dict[str, Any]:
+def _as_dict(result: LabResult) -> dict[str, Any]:
     runs = [
         asdict(run)
         | {name: getattr(run, name) for name in ("grounded", "unnoticed", "renamed", "mean")}
@@ -225,16 +234,16 @@ def _as_dict(result: laboratory.LabResult) -> dict[str, Any]:
     return asdict(result) | {"runs": runs, "best": result.best.rule, "as_good": as_good}
 
 
-def _show(result: laboratory.LabResult, problem: problems.LabProblem) -> None:
+def _show(result: LabResult, problem: LabProblem) -> None:
     console = Console()
     console.print(
         f"[bold]{result.problem}[/bold]: {result.models} models, {result.kinds} kinds of symbols, "
-        f"{result.shown} rows shown, {result.tested} tested", highlight=False,
+        f"{result.shown} examples in training, {result.tested} in the test", highlight=False,
     )  # fmt: skip
     if problem.left_out:
         console.print(
-            f"{problem.left_out} of {problem.choices} inputs leave the outputs open and are left "
-            f"out", highlight=False,
+            f"{problem.left_out} of {problem.choices} inputs do not determine the outputs and are "
+            f"left out", highlight=False,
         )  # fmt: skip
     names = [chr(ord("A") + i) if i < 26 else str(i) for i in range(len(result.runs))]
     for name, run in zip(names, result.runs, strict=True):
@@ -251,41 +260,41 @@ def _show(result: laboratory.LabResult, problem: problems.LabProblem) -> None:
     console.print(verdict(result), highlight=False, markup=False, width=min(console.width, 100))
 
 
-def verdict(result: laboratory.LabResult) -> str:
-    """Which rule to take, and how far to trust that."""
+def verdict(result: LabResult) -> str:
+    """Which rule to use, and how reliable that advice is."""
     best, seeds = result.best, result.seeds
     if not best.grounded:
-        said = "No rule grounds a single seed: change the rule, the rows shown or the theory."
+        text = "No rule grounds a single seed: change the rule, the examples or the theory."
     elif 2 * best.grounded < seeds:
-        said = f"No rule is to be relied on: the best, {best.rule}, grounds {best.grounded} of "
-        said += f"{seeds} seeds."
+        text = f"No rule is reliable: the best, {best.rule}, grounds {best.grounded} of "
+        text += f"{seeds} seeds."
     else:
-        said = f"Take {best.rule}: it grounds {best.grounded} of {seeds} seeds."
+        text = f"Use {best.rule}: it grounds {best.grounded} of {seeds} seeds."
         if result.as_good:
             others = "; ".join(run.rule for run in result.as_good)
-            said += f" So few seeds cannot tell it from {others}."
+            text += f" With so few seeds it cannot be distinguished from {others}."
     if best.renamed:
-        said += (
-            f" In {best.renamed} of these, symbols are read otherwise than meant, and the tested "
-            f"rows come out right all the same."
+        text += (
+            f" In {best.renamed} of these, symbols have another meaning than intended, and the "
+            f"test examples are correct all the same."
         )
     worst = best if best.grounded else max(result.runs, key=lambda run: run.unnoticed)
     if worst.unnoticed:
-        said += (
-            f" With {worst.rule}, {worst.unnoticed} of {seeds} seeds are right on what training "
-            f"shows and wrong elsewhere, so training accuracy does not tell. Show more rows, or "
-            f"say more in the theory."
+        text += (
+            f" With {worst.rule}, {worst.unnoticed} of {seeds} seeds are correct in training and "
+            f"wrong in the test, so training accuracy does not reveal them. Use more training "
+            f"examples, or add constraints to the theory."
         )
     elif 0 < best.grounded < seeds:
-        said += " The other seeds show in their training accuracy: start those anew."
-    return said
+        text += " Training accuracy reveals the other seeds: restart those."
+    return text
 
 
 def _mean(scores: tuple[float, ...]) -> str:
     return f"{100 * sum(scores) / len(scores):.1f} %"
 
 
-def _plateaus(run: laboratory.LabRun) -> str:
+def _plateaus(run: LabRun) -> str:
     most = sorted(run.plateaus, key=lambda plateau: -plateau[1])[:_PLATEAUS]
     lines = [f"{percent} % x {count}" for percent, count in sorted(most, reverse=True)]
     return "\n".join(lines + ["..."] * (len(run.plateaus) > _PLATEAUS))

@@ -1,4 +1,4 @@
-"""Shows what a command is working on, if that lasts."""
+"""A line that shows what a command is working on, if that takes long."""
 
 import threading
 from collections.abc import Callable
@@ -15,10 +15,10 @@ _DELAY_SECONDS = 2.0
 
 @final
 class Waiting:
-    """A context that shows its work after two seconds: a line that moves, or one line in a log.
+    """A context that shows its work after two seconds: a moving line, or one line in a log.
 
     Args:
-        what: What is being done, as in "scoring runs/demo/best".
+        what: Description of the work, as "evaluating runs/demo/best".
         console: Where to show it; by default stderr.
         delay: Seconds until it is shown.
         timer: Calls a function after some seconds, as `threading.Timer` does.
@@ -70,19 +70,19 @@ class Waiting:
             if self._shown is not None:
                 self._shown[0].stop()
 
-    def say(self, what: str) -> None:
-        """Goes on with something else, which is not counted yet."""
+    def update(self, what: str) -> None:
+        """Replaces the description, and resets the count."""
         with self._lock:
             self._what, self._counted = what, None
-            self._update()
+            self._refresh()
 
     def count(self, done: int, total: int) -> None:
-        """How far the work has come."""
+        """Shows how much of the work is done."""
         with self._lock:
             self._counted = done, total
-            self._update()
+            self._refresh()
 
-    def _update(self) -> None:
+    def _refresh(self) -> None:
         if self._shown is None:
             return
         progress, task = self._shown
@@ -103,7 +103,7 @@ class Waiting:
                 )
                 return
             self._shown = self._line()
-            self._update()
+            self._refresh()
             self._shown[0].start()
 
     def _line(self) -> "tuple[Progress, TaskID]":

@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from smtlayer.solvers import store
-from smtlayer_cli import app
+from smtlayer_cli.app import app
 
 DIGEST = "ab" * 32
 
@@ -101,7 +101,7 @@ def test_clearing_what_is_no_folder_says_so(tmp_path, monkeypatch):
     assert (tmp_path / "file").exists()
 
 
-def test_nobody_is_told_to_delete_what_cannot_be_deleted(folder, monkeypatch):
+def test_files_that_cannot_be_deleted_come_without_the_advice_to_delete_them(folder, monkeypatch):
     fill()
     monkeypatch.setattr(store.Store, "problem", lambda _: "permission denied")
     shown = cache()
@@ -111,11 +111,11 @@ def test_nobody_is_told_to_delete_what_cannot_be_deleted(folder, monkeypatch):
 
 
 @pytest.mark.parametrize("options", [(), ("--clear",)])
-def test_switched_off_is_said_so(options, monkeypatch):
+def test_a_disabled_cache_is_reported(options, monkeypatch):
     monkeypatch.setenv("SMTLAYER_CACHE", "off")
     assert cache(*options) == (
-        "Compiled theories are not kept on disk: SMTLAYER_CACHE switches that off. Unset it, "
-        "or name a folder.\n"
+        "Compiled theories are not kept on disk: SMTLAYER_CACHE disables that. Unset it, or set it "
+        "to a folder.\n"
     )
     answer = json.loads(cache("--json", *options))
     assert (answer["folder"], answer["problem"]) == (None, "switched off")

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 from shell import smtlayer
 from smtlayer import SMTLayer, __version__
 from smtlayer.errors import ConfigError
-from smtlayer_cli import app
+from smtlayer_cli.app import app
 
 run = CliRunner().invoke
 
@@ -72,16 +72,16 @@ def test_a_small_training_shows_both_networks_and_writes_all_of_a_run(trained):
     assert len(picture) > 20_000
 
 
-def test_rows_that_the_solver_gave_up_on_are_told_with_a_remedy(trained, tmp_path):
+def test_examples_that_the_solver_gave_up_on_are_reported_with_a_remedy(trained, tmp_path):
     folder = shutil.copytree(trained[0], tmp_path / "run")
     path = folder / "best" / "record.json"
     record = json.loads(path.read_text())
     record["scores"]["unanswered"] = 0.25
     path.write_text(json.dumps(record))
     answer = run(app, ["train", "mnist-addition", *SMALL, "--out", str(folder)])
-    said = " ".join(answer.output.split())
-    assert "best: the solver gave up on 25.0 % of the rows" in said
-    assert "--set layer.timeout_ms=10000" in said
+    message = " ".join(answer.output.split())
+    assert "best: the solver gave up on 25.0 % of the examples" in message
+    assert "--set layer.timeout_ms=10000" in message
 
 
 def test_a_finished_run_is_shown_again_and_not_done_again(trained):
@@ -135,7 +135,7 @@ def test_timing_writes_the_ratio_and_trains_nothing(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["best-timing.json"]
 
 
-def test_ctrl_c_keeps_what_was_done_and_says_how_to_go_on(tmp_path, monkeypatch):
+def test_ctrl_c_keeps_what_was_done_and_reports_how_to_continue(tmp_path, monkeypatch):
     forward, calls = SMTLayer.forward, []
 
     def stopped(layer, *arguments):
@@ -147,7 +147,7 @@ def test_ctrl_c_keeps_what_was_done_and_says_how_to_go_on(tmp_path, monkeypatch)
     monkeypatch.setattr(SMTLayer, "forward", stopped)
     done = smtlayer("train", "mnist-addition", *SMALL, "--method", "best", "--out", tmp_path)
     assert done.returncode == 130
-    assert "the same command goes on" in done.stdout.replace("\n", " ")
+    assert "The same command continues the run" in done.stdout.replace("\n", " ")
     assert (tmp_path / "checkpoint.pt").exists()
 
 

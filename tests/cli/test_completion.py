@@ -68,10 +68,10 @@ def test_a_word_that_nothing_fits_is_left_to_the_shell(runs):
 def test_zsh_and_fish_get_the_meaning_too():
     asked = {"_TYPER_COMPLETE_ARGS": "smtlayer doc"}
     shown = smtlayer(_SMTLAYER_COMPLETE="complete_zsh", **asked).stdout
-    assert '"doctor":"See what works here, what is missing' in shown
+    assert '"doctor":"Show what works here, what is missing' in shown
     fish = {"_TYPER_COMPLETE_FISH_ACTION": "get-args"}
     shown = smtlayer(_SMTLAYER_COMPLETE="complete_fish", **asked, **fish).stdout
-    assert shown.startswith("doctor\tSee what works here, what is missing")
+    assert shown.startswith("doctor\tShow what works here, what is missing")
 
 
 def test_completion_needs_neither_torch_nor_a_solver():

@@ -16,12 +16,13 @@ from typer.testing import CliRunner
 
 from helpers import running
 from shell import COMMAND, smtlayer_process
-from smtlayer.errors import install_command
-from smtlayer_cli import app, checks, selftest
+from smtlayer_cli import checks, selftest
+from smtlayer_cli.app import app
 from smtlayer_cli.checks import EXTRAS, REQUIRED, Finding, Package
+from smtlayer_cli.plugins import Check, install_command
+from smtlayer_studies.plugin import check_data
 
 doctor = import_module("smtlayer_cli.doctor")
-Check = doctor.Check
 PROJECT = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
 
 
@@ -40,7 +41,7 @@ def test_the_packages_are_those_of_the_project():
 
 
 @pytest.fixture(scope="module")
-def told(tmp_path_factory):
+def printed(tmp_path_factory):
     """What it says in a place without data."""
     empty = tmp_path_factory.mktemp("data")
     done = smtlayer_process("doctor", "--json", SMTLAYER_DATA=str(empty), OMP_NUM_THREADS="1")
@@ -48,9 +49,9 @@ def told(tmp_path_factory):
     return json.loads(done.stdout)
 
 
-def test_it_works_here(told):
-    assert told["works"]
-    found = {finding["name"]: finding for finding in told["findings"]}
+def test_it_works_here(printed):
+    assert printed["works"]
+    found = {finding["name"]: finding for finding in printed["findings"]}
     for name in ("Python", "smtlayer", "torch", "z3-solver", "python-sat", "numpy", "SAT solvers"):
         assert found[name]["state"] == "ok", found[name]
     assert found["torch"]["facts"]["version"] == import_module("torch").__version__
@@ -61,8 +62,8 @@ def test_it_works_here(told):
     assert found["studies"]["state"] == "ok"
 
 
-def test_every_backend_and_the_workers_are_put_to_the_test(told):
-    tests = [finding for finding in told["findings"] if finding["group"] == "Self-test"]
+def test_every_backend_and_the_workers_are_put_to_the_test(printed):
+    tests = [finding for finding in printed["findings"] if finding["group"] == "Self-test"]
     names = [finding["name"] for finding in tests if "cuda" not in finding["name"]]
     assert names == ["Table", "Sat", "Z3", "Enumerate", "workers"]
     for finding in tests:
@@ -71,38 +72,38 @@ def test_every_backend_and_the_workers_are_put_to_the_test(told):
         assert finding["facts"]["backward"]
 
 
-def test_each_gap_has_a_remedy(told):
-    gaps = [finding for finding in told["findings"] if finding["state"] == "gap"]
+def test_each_gap_has_a_remedy(printed):
+    gaps = [finding for finding in printed["findings"] if finding["state"] == "gap"]
     assert {finding["name"] for finding in gaps} >= {"mnist", "hasy", "sudoku"}
     assert all(finding["remedy"] for finding in gaps)
     mnist = next(finding for finding in gaps if finding["name"] == "mnist")
-    assert mnist["said"].startswith("missing, for mnist-addition, visual-algebra, visual-sudoku.")
-    assert "Without it: a sample of 5,000 digits" in mnist["said"]
+    assert mnist["text"].startswith("missing, for mnist-addition, visual-algebra, visual-sudoku.")
+    assert "Without it: a sample of 5,000 digits" in mnist["text"]
     assert mnist["remedy"] == "smtlayer data --download mnist"
 
 
 def test_a_crash_and_an_error_are_findings_and_the_others_go_on():
     asked = [Check("G", "one", fine), Check("G", "fails", fails), Check("G", "crashes", crashes),
              Check("G", "last", partial(fine, "last"))]  # fmt: skip
-    found = {check.name: finding for check, finding in doctor.examine(asked, limit_s=600)}
+    found = {check.name: finding for check, finding in doctor.run_checks(asked, limit_s=600)}
     assert list(found) == ["one", "fails", "crashes", "last"]
     assert [finding.state for finding in found.values()] == ["ok", *["broken"] * 2, "ok"]
-    assert found["fails"].said == "RuntimeError: something is amiss"
-    assert found["crashes"].said == "the process crashed (SIGSEGV)"
+    assert found["fails"].text == "RuntimeError: something is amiss"
+    assert found["crashes"].text == "the process crashed (SIGSEGV)"
     assert all(found[name].remedy for name in ("fails", "crashes"))
 
 
 def test_a_hang_is_a_finding():
-    ((check, finding),) = doctor.examine([Check("G", "hangs", hangs)], limit_s=2)
+    ((check, finding),) = doctor.run_checks([Check("G", "hangs", hangs)], limit_s=2)
     assert (check.name, finding.state) == ("hangs", "broken")
-    assert finding.said == "no answer within 2 s"
+    assert finding.text == "no answer within 2 s"
     assert finding.remedy
 
 
 def shown(monkeypatch, *findings, options=()):
     """What is printed, and the exit code, where these are found."""
     pairs = [(Check("Group", finding.name, fine), finding) for finding in findings]
-    monkeypatch.setattr(doctor, "examine", lambda asked: iter(pairs))
+    monkeypatch.setattr(doctor, "run_checks", lambda checks: iter(pairs))
     monkeypatch.setenv("COLUMNS", "60")
     return CliRunner().invoke(app, ["doctor", *options])
 
@@ -128,7 +129,7 @@ def test_lines_have_a_mark_and_a_remedy_and_fit_the_terminal(monkeypatch):
         " ✗  Table        a xor b is wrong forward",
         "                 > Report it.",
         "",
-        "Not all works: 1 of 4 findings are bad, with remedies above.",
+        "1 of 4 checks failed; the remedies are above.",
     ]
 
 
@@ -146,9 +147,9 @@ def test_a_terminal_without_unicode_gets_plain_marks():
     ("findings", "options", "code", "verdict"),
     [
         ([OK, OFF], ["--strict"], 0, "smtlayer works."),
-        ([OK, GAP], [], 0, "smtlayer works; a gap has its remedy above."),
-        ([OK, GAP, GAP], ["--strict"], 4, "smtlayer works; 2 gaps have their remedy above."),
-        ([OK, BROKEN], [], 4, "Not all works"),
+        ([OK, GAP], [], 0, "smtlayer works, with 1 gap; the remedies are above."),
+        ([OK, GAP, GAP], ["--strict"], 4, "smtlayer works, with 2 gaps; the remedies are above."),
+        ([OK, BROKEN], [], 4, "1 of 2 checks failed"),
     ],
 )
 def test_the_exit_code_tells_what_is_broken_and_if_asked_the_gaps(
@@ -159,9 +160,9 @@ def test_the_exit_code_tells_what_is_broken_and_if_asked_the_gaps(
     assert answer.stdout.splitlines()[-1].startswith(verdict)
     answer = shown(monkeypatch, *findings, options=[*options, "--json"])
     assert answer.exit_code == code
-    told = json.loads(answer.stdout)
-    assert told["works"] == (BROKEN not in findings)
-    assert [one["state"] for one in told["findings"]] == [finding.state for finding in findings]
+    printed = json.loads(answer.stdout)
+    assert printed["works"] == (BROKEN not in findings)
+    assert [one["state"] for one in printed["findings"]] == [finding.state for finding in findings]
 
 
 def only(findings):
@@ -170,16 +171,16 @@ def only(findings):
     return found[0]
 
 
-def test_a_package_that_is_missing_old_or_damaged_is_told(monkeypatch, tmp_path):
+def test_a_package_that_is_missing_old_or_damaged_is_reported(monkeypatch, tmp_path):
     missing = only(Package("no-such-package", "none", "1.0").check())
-    assert (missing.state, missing.said) == ("broken", "not installed")
+    assert (missing.state, missing.text) == ("broken", "not installed")
     assert missing.remedy == 'pip install "no-such-package>=1.0"'
     old = only(Package("numpy", "numpy", "999.1").check())
     assert old.state == "gap"
-    assert "older than 999.1" in old.said
+    assert "older than 999.1" in old.text
     damaged = only(Package("numpy", "no_such_module", "1.26").check())
     assert damaged.state == "broken"
-    assert "ModuleNotFoundError" in damaged.said
+    assert "ModuleNotFoundError" in damaged.text
 
 
 def test_versions_are_compared_by_their_numbers():
@@ -192,7 +193,7 @@ def test_an_extra_that_is_not_there_is_named_with_what_it_is_for(monkeypatch):
     found = {finding.name: finding for finding in checks.extras()}
     assert set(found) == set(EXTRAS)
     assert found["dask"].state == "off"
-    assert "rows answered by a Dask cluster: distributed" in found["dask"].said
+    assert "solving on a Dask cluster: distributed" in found["dask"].text
     assert found["dask"].remedy == install_command("dask")
 
 
@@ -207,57 +208,57 @@ def test_threads_that_outnumber_the_cores_are_a_gap(monkeypatch):
 def test_little_memory_is_a_gap(monkeypatch):
     monkeypatch.setattr(checks, "_memory", lambda: (8 << 30, 1 << 30))
     low = only(checks.memory())
-    assert (low.state, low.said) == ("gap", "8.0 GiB, 1.0 GiB free")
+    assert (low.state, low.text) == ("gap", "8.0 GiB, 1.0 GiB free")
     assert "smaller batches" in low.remedy
 
 
 @pytest.mark.parametrize(
-    ("driver", "built_for", "state", "said"),
+    ("driver", "built_for", "state", "message"),
     [
-        (None, None, "off", "no NVIDIA GPU here: all runs on the CPU"),
+        (None, None, "off", "no NVIDIA GPU here: everything runs on the CPU"),
         ("/bin/nvidia-smi", None, "gap", "there is an NVIDIA driver, but torch 2.13.0+cpu was"),
         ("/bin/nvidia-smi", "12.8", "gap", "torch was built for CUDA 12.8, but finds no GPU"),
     ],
 )
-def test_a_gpu_that_cannot_be_used_is_a_gap(monkeypatch, driver, built_for, state, said):
+def test_a_gpu_that_cannot_be_used_is_a_gap(monkeypatch, driver, built_for, state, message):
     monkeypatch.setattr("shutil.which", lambda name: driver)
     monkeypatch.setattr(checks.Path, "exists", lambda path: False)
     found = checks._no_cuda("2.13.0+cpu", built_for)
     assert found.state == state
-    assert found.said.startswith(said)
+    assert found.text.startswith(message)
     assert bool(found.remedy) == (state == "gap")
 
 
-def test_damaged_data_are_told_from_missing_ones(monkeypatch, tmp_path):
+def test_damaged_data_are_reported_from_missing_ones(monkeypatch, tmp_path):
     (tmp_path / "glove").mkdir()
     (tmp_path / "glove" / "glove.6B.100d.subset.txt").write_text("damaged")
     (tmp_path / "mnist").mkdir()
     (tmp_path / "mnist" / "t10k-labels-idx1-ubyte.gz").write_text("damaged")
     monkeypatch.setenv("SMTLAYER_DATA", str(tmp_path))
-    found = {finding.name: finding for finding in checks.data()}
-    assert found["folder"].said == str(tmp_path)
-    assert found["glove"].said.startswith("damaged, for liars-puzzle. Without it: random word")
+    found = {finding.name: finding for finding in check_data()}
+    assert found["folder"].text == str(tmp_path)
+    assert found["glove"].text.startswith("damaged, for liars-puzzle. Without it: random word")
     assert found["glove"].remedy.startswith("Put glove/glove.6B.100d.subset.txt there by hand")
-    assert "mnist-train-labels missing, mnist-test-images missing" in found["mnist"].said
-    assert "mnist-test-labels damaged" in found["mnist"].said
+    assert "mnist-train-labels missing, mnist-test-images missing" in found["mnist"].text
+    assert "mnist-test-labels damaged" in found["mnist"].text
 
 
-def test_a_cache_that_is_off_or_cannot_be_written_is_told(monkeypatch, tmp_path):
+def test_a_cache_that_is_off_or_cannot_be_written_is_reported(monkeypatch, tmp_path):
     monkeypatch.setenv("SMTLAYER_CACHE", "off")
     assert only(checks.cache()).state == "off"
     (tmp_path / "file").write_text("in the way")
     monkeypatch.setenv("SMTLAYER_CACHE", str(tmp_path / "file" / "cache"))
     refused = only(checks.cache())
     assert refused.state == "gap"
-    assert "nothing can be written: not a directory" in refused.said
+    assert "nothing can be written: not a directory" in refused.text
     assert "export SMTLAYER_CACHE" in refused.remedy
 
 
 def test_wrong_answers_are_found_out(monkeypatch):
     from helpers import GivesUp
 
-    bad = selftest._asked("GivesUp", GivesUp((1, -1)), "cpu")
-    assert (bad.state, bad.said) == ("broken", "a xor b is wrong forward and backward")
+    bad = selftest.run_layer("GivesUp", GivesUp((1, -1)), "cpu")
+    assert (bad.state, bad.text) == ("broken", "a xor b is wrong forward and backward")
     assert "report" in bad.remedy
 
 

@@ -15,7 +15,7 @@ from rich.console import Console
 
 import smtlayer as smtlayer_package
 from helpers import running
-from shell import COMMAND, python, smtlayer, smtlayer_process
+from shell import COMMAND, parsed, python, smtlayer, smtlayer_process
 from smtlayer.errors import (
     ArgumentError,
     ArgumentTypeError,
@@ -28,7 +28,7 @@ from smtlayer.errors import (
     UnsupportedRuleError,
 )
 from smtlayer.nn import parse_rule
-from smtlayer_cli import app
+from smtlayer_cli.app import app
 from smtlayer_cli.errors import MEANINGS, ExitCode, exit_code_of
 
 SOURCE = Path(smtlayer_package.__file__).parent
@@ -92,7 +92,7 @@ def test_errors_of_the_library_have_codes_by_their_kind(error, code, capsys):
 
 
 @pytest.mark.parametrize(
-    ("error", "code", "said"),
+    ("error", "code", "message"),
     [
         (OSError(errno.ENOSPC, "No space left on device", "/full/disk"), ExitCode.FAILED,
          "The system refused /full/disk: no space left on device. Check the path"),
@@ -103,15 +103,15 @@ def test_errors_of_the_library_have_codes_by_their_kind(error, code, capsys):
         (typer.BadParameter("7 is odd"), ExitCode.USAGE, "Invalid value: 7 is odd. See: smtlayer"),
     ],
 )  # fmt: skip
-def test_other_errors_are_one_line_with_a_remedy(error, code, said, capsys, monkeypatch):
+def test_other_errors_are_one_line_with_a_remedy(error, code, message, capsys, monkeypatch):
     monkeypatch.delenv("SMTLAYER_DEBUG", raising=False)
     assert exit_code_of(raising(error)) == code
     shown = capsys.readouterr().err
-    assert shown.startswith(f"smtlayer: {said}")
+    assert shown.startswith(f"smtlayer: {message}")
     assert shown.count("\n") == 1
 
 
-def test_what_was_given_wrong_is_told_from_a_bug(capsys):
+def test_what_was_given_wrong_is_reported_from_a_bug(capsys):
     assert exit_code_of(lambda: parse_rule("nonsense")) == ExitCode.USAGE
     assert "expected core, maxsmt" in capsys.readouterr().err
     assert exit_code_of(lambda: int("nonsense")) == ExitCode.BUG
@@ -129,7 +129,7 @@ def test_what_ends_without_an_error_keeps_its_code(capsys):
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (["trian"], "No such command 'trian'. Did you mean 'train'? See: smtlayer --help"),
         (["--nonsense"], "No such option: --nonsense"),
@@ -140,10 +140,10 @@ def test_what_ends_without_an_error_keeps_its_code(capsys):
         (["train", "--debug"], "No such option: --debug. It comes before the command"),
     ],
 )
-def test_wrong_usage_is_one_line_and_code_two(words, said):
+def test_wrong_usage_is_one_line_and_code_two(words, message):
     done = smtlayer(*words)
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith(f"smtlayer: {said}")
+    assert done.stderr.startswith(f"smtlayer: {message}")
     assert done.stderr.count("\n") == 1
 
 
@@ -155,7 +155,7 @@ def test_wrong_usage_is_one_line_and_code_two(words, said):
         (["inspect", "x", "--split", "foo"], "foo"),
     ],
 )
-def test_wrong_values_are_told_once(words, came, capsys):
+def test_wrong_values_are_reported_once(words, came, capsys):
     assert exit_code_of(lambda: app(words, standalone_mode=False)) == ExitCode.USAGE
     assert capsys.readouterr().err.count(came) == 1
 
@@ -174,7 +174,8 @@ def test_what_is_missing_is_one_line_and_code_three_and_debug_shows_the_trace(tm
 @pytest.mark.parametrize("package", ["typer", "rich"])
 def test_a_package_that_is_missing_is_named_with_its_extra(package, tmp_path):
     (tmp_path / f"{package}.py").write_text(f"raise ImportError('none', name='{package}')")
-    done = smtlayer_process("--help", PYTHONPATH=str(tmp_path))
+    path = f"{tmp_path}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"
+    done = smtlayer_process("--help", PYTHONPATH=path)
     assert done.returncode == 3
     assert done.stderr == (
         f"smtlayer: The command line needs the {package} package. "
@@ -273,8 +274,8 @@ def test_ctrl_c_in_the_middle_of_making_something_shows_no_trace_of_it():
 
 
 def test_the_page_tells_every_code():
-    told = dict(re.findall(r"^\| (\d+) \| ([^|]*) \|", PAGE.read_text(), re.M))
-    assert told == {str(int(code)): meaning for code, meaning in MEANINGS.items()}
+    printed = dict(re.findall(r"^\| (\d+) \| ([^|]*) \|", PAGE.read_text(), re.M))
+    assert printed == {str(int(code)): meaning for code, meaning in MEANINGS.items()}
     assert set(MEANINGS) == set(ExitCode)
 
 
@@ -285,7 +286,7 @@ def test_the_commands_of_the_page_can_be_given():
     for words in lines:
         words = [word for word in words if word != "--debug"]
         if words[0] != "--install-completion":
-            typer.main.get_command(app).commands[words[0]].make_context("smtlayer", words[1:])
+            parsed(*words)
 
 
 def test_the_page_tells_every_variable_that_is_read():
@@ -294,8 +295,8 @@ def test_the_page_tells_every_variable_that_is_read():
     source += "".join(path.read_text() for path in folders[0].rglob("*.py"))
     read = set(re.findall(r"environ(?:\.get\(|\[)\"(SMTLAYER_\w+)\"", source))
     assert len(read) >= 5
-    told = set(re.findall(r"^\| `(SMTLAYER_\w+)` \|", PAGE.read_text(), re.M))
-    assert told == read
+    printed = set(re.findall(r"^\| `(SMTLAYER_\w+)` \|", PAGE.read_text(), re.M))
+    assert printed == read
 
 
 def test_every_link_of_the_page_leads_somewhere():

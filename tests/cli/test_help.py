@@ -1,4 +1,4 @@
-"""Help reads like a page, in any terminal, and comes before anybody gets impatient."""
+"""The help of the command line: complete, plain, and without importing torch."""
 
 import json
 import re
@@ -8,19 +8,23 @@ from inspect import signature
 import pytest
 import typer
 
-from shell import python, smtlayer
+from shell import parsed, python, smtlayer
 from smtlayer.lab.laboratory import LabOptions
 from smtlayer.nn.rules.parse import RULES
-from smtlayer_cli import COMMANDS, app, complete
+from smtlayer_cli import complete
+from smtlayer_cli.app import app
 from smtlayer_cli.errors import MEANINGS
-from smtlayer_cli.help import Section, print_page
 from smtlayer_cli.lab import lab
+from smtlayer_cli.plugins import EXTRA_OF, Panel, plugins
+from smtlayer_studies.commands import complete as studies
+from smtlayer_studies.plugin import LAB_PROBLEMS
 from smtlayer_studies.runs import experiment_names, load_experiment
 from smtlayer_studies.tasks.data import FILES
 from smtlayer_studies.tasks.lab_problems import LAB_TASKS
 
-NAMES = [one.name for one in COMMANDS]
-HEAVY = ("torch", "z3", "numpy", "matplotlib")
+COMMANDS = [command for plugin in plugins() for command in plugin.commands]
+NAMES = [command.name for command in COMMANDS]
+HEAVY = ("torch", "z3", "numpy", "matplotlib", "smtlayer")
 
 
 @pytest.fixture(scope="module")
@@ -28,15 +32,21 @@ def page():
     return smtlayer("--help").stdout
 
 
+def test_all_eleven_commands_are_found():
+    assert set(NAMES) == {"doctor", "lab", "cache", *EXTRA_OF}
+    assert len(NAMES) == 11
+
+
 def test_the_page_lists_every_command_under_its_heading_with_its_line(page):
     for one in COMMANDS:
-        under = page.partition(f"\n{one.panel}\n")[2].partition("\n\n")[0]
-        assert re.search(rf"^  {one.name} +{re.escape(one.line)}$", under, re.M), one.name
+        under = page.partition(f"\n{one.panel}:\n")[2].partition("\n\n")[0]
+        assert re.search(rf"^  {one.name} +{re.escape(one.help)}$", under, re.M), one.name
 
 
-def test_the_page_tells_examples_environment_exit_codes_and_where_to_read_on(page):
-    headings = re.findall(r"^(\w[\w ]*)$", page, re.M)
-    assert headings[-5:] == ["Options", "Examples", "Environment", "Exit codes", "More"]
+def test_the_page_has_examples_environment_exit_codes_and_where_to_read_on(page):
+    headings = re.findall(r"^(\w[\w ]*):$", page, re.M)
+    rest = ["Options", "Examples", "Environment", "Exit codes", "More"]
+    assert headings == [*Panel, *rest]
     for name in ("SMTLAYER_DATA", "SMTLAYER_CACHE", "SMTLAYER_DOWNLOAD", "SMTLAYER_DEBUG"):
         assert f"  {name} " in page
     for code, meaning in MEANINGS.items():
@@ -48,15 +58,19 @@ def test_the_page_tells_examples_environment_exit_codes_and_where_to_read_on(pag
 @pytest.mark.parametrize("columns", [80, 120])
 def test_no_line_is_wider_than_the_terminal(columns):
     for command in ((), ("train",), ("evaluate",), ("lab",), ("reproduce", "table1")):
-        for line in smtlayer(*command, "--help", COLUMNS=str(columns)).stdout.splitlines():
-            assert len(line) <= min(columns, 100), line
+        lines = smtlayer(*command, "--help", COLUMNS=str(columns)).stdout.splitlines()
+        for line in lines:
+            assert len(line) <= min(columns, 100) or line.startswith("      smtlayer "), line
 
 
-def test_colours_are_for_those_who_want_them():
-    assert "\x1b" not in smtlayer("--help", NO_COLOR=None).stdout  # a pipe
-    coloured = smtlayer("--help", NO_COLOR=None, FORCE_COLOR="1").stdout
-    assert "\x1b[1;33mStart here" in coloured
-    assert re.sub(r"\x1b\[[\d;]*m", "", coloured) == smtlayer("--help").stdout
+def test_options_are_listed_by_panel():
+    page = smtlayer("train", "--help").stdout
+    assert re.findall(r"^(\w[\w ]*):$", page, re.M) == [
+        "Arguments", "Options", "The layer", "Data and files"
+    ]  # fmt: skip
+    layer = page.partition("\nThe layer:\n")[2].partition("\n\n")[0]
+    assert "--backward RULE" in layer
+    assert "--data-dir" not in layer
 
 
 def test_no_command_at_all_shows_the_page(page):
@@ -93,17 +107,16 @@ def contexts():
     """Every command with its words, as the command line has them."""
     root = typer.main.get_command(app)
     for name in NAMES:
-        command = root.commands[name]
+        command = root.commands[name].imported()
         inner = getattr(command, "commands", None)
         yield from inner.items() if inner else [(name, command)]
 
 
 def examples():
     for _, command in contexts():
-        yield from (command.help or "").partition("Examples:\n\n")[2].split("\n\n")[0].splitlines()
-    for line in re.findall(r"^  (smtlayer .*)$", smtlayer("--help").stdout, re.M):
-        if "COMMAND" not in line:
-            yield line
+        yield from (command.help or "").partition("Examples:\n\n\b\n")[2].splitlines()
+    for plugin in plugins():
+        yield from (line for line, _ in plugin.examples)
 
 
 def test_every_example_can_be_given():
@@ -111,46 +124,38 @@ def test_every_example_can_be_given():
     assert len(found) >= 20
     for line in found:
         words = shlex.split(line)
-        words = words[words.index("smtlayer") + 1 :]  # a variable may stand before it
-        command = typer.main.get_command(app)
-        while hasattr(command, "commands"):
-            command = command.commands[words.pop(0)]
-        command.make_context("smtlayer", words)
+        parsed(*words[words.index("smtlayer") + 1 :])  # a variable may stand before it
 
 
-def test_every_option_of_a_command_says_what_it_is():
+def test_every_command_shows_examples():
+    for name, command in contexts():
+        assert "Examples:\n\n\b\n    smtlayer " in command.help, name
+
+
+def test_every_option_of_a_command_has_a_help_text():
     for name, command in contexts():
         for param in command.params:
             assert param.help, f"{name}: {param.name}"
 
 
-def test_what_the_words_of_lab_say_is_what_it_does():
+def test_the_defaults_of_lab_are_those_of_the_library():
     options, given = LabOptions(), signature(lab).parameters
     for name in ("steps", "lr", "late_lr", "noise"):
         assert given[name].default.default == getattr(options, name)
-    assert tuple(LAB_TASKS) == complete.LAB_TASKS
 
 
-def test_what_is_offered_for_completion_is_what_the_library_knows():
-    assert {*complete.row_names("")} - {"mnist-addition", "visual-algebra", "visual-sudoku"} == {
-        *experiment_names()
-    }
-    assert all(load_experiment(name) for name in complete.row_names(""))
-    for row in experiment_names():
-        context = typer.Context(typer.main.get_command(app))
-        context.params = {"experiment": row}
-        assert tuple(complete.methods(context, "")) == load_experiment(row).methods
+def test_completion_offers_what_the_library_knows():
     assert complete.rules("") == list(RULES)
-    assert {*complete.datasets("")} == {"all"} | {f.dataset for f in FILES.values() if f.urls}
+    assert complete.problems("") == list(LAB_PROBLEMS) == list(LAB_TASKS)
+    assert ", ".join(LAB_PROBLEMS) in signature(lab).parameters["theory"].default.help
 
 
-def test_a_text_flows_but_for_what_is_indented(capsys, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "30")
-    text = (
-        "One sentence that is longer than a line.\n\n  kept   as it is\n\nExamples:\n\n    do this"
-    )
-    print_page("Usage: it", text, [Section("Said", (("--x", "What it means."),), left=8)])
-    assert capsys.readouterr().out.splitlines() == [
-        "Usage: it", "", "One sentence that is longer", "than a line.", "", "  kept   as it is", "",
-        "Said", "  --x   What it means.", "", "Examples", "  do this",
-    ]  # fmt: skip
+def test_completion_offers_what_the_studies_know():
+    short = {"mnist-addition", "visual-algebra", "visual-sudoku"}
+    assert {*studies.experiments("")} - short == {*experiment_names()}
+    assert all(load_experiment(name) for name in studies.experiments(""))
+    for name in experiment_names():
+        context = typer.Context(typer.main.get_command(app))
+        context.params = {"experiment": name}
+        assert tuple(studies.methods(context, "")) == load_experiment(name).methods
+    assert {*studies.datasets("")} == {"all"} | {f.dataset for f in FILES.values() if f.urls}

@@ -9,7 +9,7 @@ from smtlayer_cli.waiting import Waiting
 
 
 class Timer:
-    """A clock that strikes when it is told to."""
+    """A clock that strikes when it is printed to."""
 
     def __init__(self, seconds, function):
         self.seconds, self.strike = seconds, function
@@ -39,12 +39,12 @@ def test_work_that_ends_within_two_seconds_shows_nothing():
 def test_a_log_gets_one_line():
     place = console()
     with Waiting("scoring", place, timer=Timer) as waiting:
-        waiting.say("scoring runs/[demo]")
+        waiting.update("scoring runs/[demo]")
         assert place.file.getvalue() == ""
         Timer.last.strike()
         for done in range(3):
             waiting.count(done, 3)
-        waiting.say("explaining")
+        waiting.update("explaining")
     assert place.file.getvalue() == "scoring runs/[demo] ...\n"
 
 
@@ -55,7 +55,7 @@ def test_a_terminal_gets_a_line_with_counts_that_goes_away():
         progress, _ = waiting._shown
         progress.refresh()
         assert "scoring 1,500 of 10,000" in place.file.getvalue()
-        waiting.say("explaining")
+        waiting.update("explaining")
         progress.refresh()
         assert "explaining" in place.file.getvalue()
     assert progress.finished or not progress.live.is_started

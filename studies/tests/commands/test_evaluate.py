@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from shell import smtlayer
 from smtlayer.errors import ConfigError, MissingDataError
-from smtlayer_cli import app
+from smtlayer_cli.app import app
 from smtlayer_studies.runs import RunConfig, run
 
 SMALL = {"epochs": 1, "rows": 64, "batch_size": 16, "test_rows": 60}
@@ -39,12 +39,12 @@ def evaluate(*words, code=0):
     return answer
 
 
-def told(*words, code=0):
+def printed(*words, code=0):
     return [json.loads(line) for line in evaluate(*words, "--json", code=code).stdout.splitlines()]
 
 
 def test_a_run_is_scored_as_its_record_says(runs):
-    (best,) = told(runs / "two" / "best")
+    (best,) = printed(runs / "two" / "best")
     record = json.loads((runs / "two" / "best" / "record.json").read_text())
     assert best["scores"] == best["record"] == record["scores"]
     assert set(best["differences"].values()) == {0.0}
@@ -54,56 +54,58 @@ def test_a_run_is_scored_as_its_record_says(runs):
         "best",
         "sample",
     )
-    assert (best["rows"], best["asked"]["split"]) == (60, "test")
+    assert (best["examples"], best["options"]["split"]) == (60, "test")
     assert best["seconds"] > 0
 
 
 def test_a_folder_of_runs_is_all_of_them_and_nothing_is_written(runs):
     before = sorted(path for path in runs.rglob("*"))
-    assert [one["method"] for one in told(runs / "two")] == ["conventional", "best"]
-    assert [one["method"] for one in told(runs / "two" / "best", runs / "apart")] == ["best"] * 2
+    assert [one["method"] for one in printed(runs / "two")] == ["conventional", "best"]
+    assert [one["method"] for one in printed(runs / "two" / "best", runs / "apart")] == ["best"] * 2
     assert sorted(path for path in runs.rglob("*")) == before
 
 
-def test_another_rule_backend_and_number_of_rows_are_asked_and_said(runs):
+def test_another_rule_backend_and_number_of_examples_are_used_and_reported(runs):
     options = ("--inference", "smt", "--backend", "sat", "--weights", "softmax", "--rows", "20")
-    (best,) = told(runs / "two" / "best", *options)
-    assert best["rows"] == 20
+    (best,) = printed(runs / "two" / "best", *options)
+    assert best["examples"] == 20
     assert best["changed"] == {
         "test_rows": 60, "inference": "maxsmt", "backend": "auto", "weights": "logit",
     }  # fmt: skip
     # Rows that contradict the theory cannot be right under this rule.
-    (repaired,) = told(runs / "two" / "best", "--backend", "sat", "--rows", "20")
+    (repaired,) = printed(runs / "two" / "best", "--backend", "sat", "--rows", "20")
     assert best["scores"]["accuracy"] <= repaired["scores"]["accuracy"]
     assert best["scores"]["representation"] == repaired["scores"]["representation"]
 
 
-def test_rows_that_the_solver_gave_up_on_are_told_with_a_remedy(runs, monkeypatch):
+def test_rows_that_the_solver_gave_up_on_are_reported_with_a_remedy(runs, monkeypatch):
     import smtlayer_studies.runs as training
 
     true = training.evaluate
     monkeypatch.setattr(training, "evaluate", lambda *args: true(*args) | {"unanswered": 0.25})
-    said = " ".join(evaluate(runs / "two" / "best").stdout.split())
-    assert "The solver gave up on 25.0 % of the rows" in said
-    assert "--timeout-ms 10000" in said
+    message = " ".join(evaluate(runs / "two" / "best").stdout.split())
+    assert "The solver gave up on 25.0 % of the examples" in message
+    assert "--timeout-ms 10000" in message
 
 
 def test_backends_agree(runs):
     scores = [
-        told(runs / "two" / "best", "--backend", backend, "--rows", "30")[0]["scores"]["overruled"]
+        printed(runs / "two" / "best", "--backend", backend, "--rows", "30")[0]["scores"][
+            "overruled"
+        ]
         for backend in ("table", "sat", "z3", "enumerate")
     ]
     assert len(set(scores)) == 1
 
 
 def test_validation_and_test_rows_of_a_run_that_has_both(runs):
-    (validation,) = told(runs / "apart")
-    assert validation["asked"]["split"] == "validation"
-    (test,) = told(runs / "apart", "--split", "test")
+    (validation,) = printed(runs / "apart")
+    assert validation["options"]["split"] == "validation"
+    (test,) = printed(runs / "apart", "--split", "test")
     assert test["changed"] == {"split": "validation"}
     assert "unseen_accuracy" in test["scores"]  # test rows show all pairs of digits
     assert "unseen_accuracy" not in validation["scores"]
-    (of_two,) = told(runs / "two" / "best", "--split", "test")
+    (of_two,) = printed(runs / "two" / "best", "--split", "test")
     assert of_two["changed"] == {}
 
 
@@ -122,10 +124,10 @@ def test_people_see_scores_beside_the_record(runs, monkeypatch):
         ["score", "record", "now", "difference"]
     ] * 2
     assert sum(line.startswith("  accuracy ") for line in lines) == 2
-    said = " ".join(shown.split())
-    assert "60 test rows of sample, in" in said
-    assert "Other than in the record: inference smt (was maxsmt)." in said
-    assert "A conventional network, without a layer that options could change." in said
+    message = " ".join(shown.split())
+    assert "60 test examples of sample, in" in message
+    assert "Differs from the record in: inference smt (was maxsmt)." in message
+    assert "A conventional network: it has no layer whose options could change." in message
 
 
 def test_a_score_that_moved_too_far_is_exit_code_four(runs, tmp_path):
@@ -136,19 +138,21 @@ def test_a_score_that_moved_too_far_is_exit_code_four(runs, tmp_path):
     record["scores"]["accuracy"] += 0.01
     (moved / "record.json").write_text(json.dumps(record))
     evaluate(moved, "--tolerance", "0.02")
-    (found,) = told(moved, "--tolerance", "0.005", code=4)
+    (found,) = printed(moved, "--tolerance", "0.005", code=4)
     assert found["differences"]["accuracy"] == pytest.approx(-0.01)
 
 
 def test_a_run_without_a_record_is_scored_all_the_same_but_not_compared(runs, tmp_path):
     shutil.copytree(runs / "two" / "best", tmp_path / "bare")
     (tmp_path / "bare" / "record.json").unlink()
-    (bare,) = told(tmp_path / "bare")
+    (bare,) = printed(tmp_path / "bare")
     assert bare["record"] == bare["differences"] == {}
     assert 0 <= bare["scores"]["accuracy"] <= 1
     done = smtlayer("evaluate", tmp_path / "bare", "--tolerance", "1")
     assert (done.returncode, done.stdout) == (3, "")
-    assert "bare has no record to compare with, as --tolerance asks. Leave that out" in done.stderr
+    assert (
+        "bare has no record, which --tolerance compares with. Leave out --tolerance" in done.stderr
+    )
 
 
 @pytest.mark.parametrize("scores", [{}, {"accuracy": float("nan")}])

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 import torch
-import typer
 from typer.testing import CliRunner
 
 from reports.made_runs import addition_runs, taught_run
+from shell import parsed
 from smtlayer.errors import SMTLayerError
-from smtlayer_cli import app
+from smtlayer_cli.app import app
 from smtlayer_cli.errors import ExitCode, exit_code_of
 from smtlayer_studies.reports.example_report import find_example
 from smtlayer_studies.runs.run_folder import RunFolder
@@ -36,19 +36,19 @@ def refused(capsys, *words) -> tuple[int, str]:
     """Exit code and error of a command, which is one line."""
     code = exit_code_of(lambda: app(["inspect", *map(str, words)], standalone_mode=False))
     lines = capsys.readouterr().err.splitlines(keepends=True)
-    told = "".join(line for line in lines if not line.endswith(" ...\n"))  # what takes long
-    assert told.count("\n") == 1
-    return code, told
+    printed = "".join(line for line in lines if not line.endswith(" ...\n"))  # what takes long
+    assert printed.count("\n") == 1
+    return code, printed
 
 
 def test_a_row_is_drawn_told_and_explained(folder):
-    told = inspect(folder, "--row", 7)
-    assert told.startswith("MNIST+ 10 %, best, test row 7: ")
-    assert "▀" in told or "▄" in told
+    printed = inspect(folder, "--row", 7)
+    assert printed.startswith("MNIST+ 10 %, best, test row 7: ")
+    assert "▀" in printed or "▄" in printed
     for word in ("symbol", "read", "certainty", "solver took", "truth", "answer  total = "):
-        assert word in told
+        assert word in printed
     picture = folder / "inspect-row-7.png"
-    assert f"picture  {picture}" in told.replace("\n", "")
+    assert f"picture  {picture}" in printed.replace("\n", "")
     assert picture.read_bytes().startswith(b"\x89PNG")
 
 
@@ -83,8 +83,8 @@ def test_plain_data_agree_with_the_model(folder):
 def test_several_rows_come_in_the_order_they_were_named(folder):
     rows = json.loads(inspect(folder, "--row", 5, "--row", 2, "--row", 5, "--json"))
     assert [row["row"] for row in rows] == [5, 2]
-    told = inspect(folder, "--row", 5, "--row", 2, "--picture", folder / "both.png")
-    assert told.count(f"picture  {folder / 'both.png'}") == 1
+    printed = inspect(folder, "--row", 5, "--row", 2, "--picture", folder / "both.png")
+    assert printed.count(f"picture  {folder / 'both.png'}") == 1
     assert not list(folder.glob("inspect*"))
 
 
@@ -102,20 +102,20 @@ def test_the_next_failed_and_the_next_corrected_row_are_found(folder):
 @pytest.fixture
 def all_right(folder, monkeypatch):
     """A run that answers all its rows right at once."""
-    told = lambda examples: ["right"] * len(examples)  # noqa: E731
-    monkeypatch.setattr("smtlayer_studies.reports.example_report.outcomes", told)
+    printed = lambda examples: ["right"] * len(examples)  # noqa: E731
+    monkeypatch.setattr("smtlayer_studies.reports.example_report.outcomes", printed)
     return folder
 
 
-def test_no_such_row_is_said(capsys, all_right):
-    code, told = refused(capsys, all_right, "--failed", "--row", 39)
+def test_no_such_row_is_reported(capsys, all_right):
+    code, printed = refused(capsys, all_right, "--failed", "--row", 39)
     assert code == ExitCode.FAILED
-    assert told == (
+    assert printed == (
         "smtlayer: None of the 40 test rows failed: 40 are right as they were read. Look at any "
         "with --row alone.\n"
     )
-    _, told = refused(capsys, all_right, "--failed", "--corrected", "--row", 39)
-    assert "None of the 40 test rows failed or was corrected by the solver: " in told
+    _, printed = refused(capsys, all_right, "--failed", "--corrected", "--row", 39)
+    assert "None of the 40 test rows failed or was corrected by the solver: " in printed
 
 
 def test_a_search_counts_the_rows_it_has_seen(all_right):
@@ -129,8 +129,8 @@ def test_an_earlier_row_is_named_if_there_is_none_from_the_number_on(capsys, tmp
     run = RunFolder.read(taught_run(tmp_path)).load()
     first = find_example(run, 0, ["failed"])
     assert first < 39
-    _, told = refused(capsys, run.folder.path, "--failed", "--row", 39)
-    assert told == (
+    _, printed = refused(capsys, run.folder.path, "--failed", "--row", 39)
+    assert printed == (
         f"smtlayer: No test row from 39 on failed, but row {first} is one: use --row {first}.\n"
     )
 
@@ -144,7 +144,7 @@ def test_training_rows_can_be_looked_at(folder):
     assert (folder / "inspect-train-row-0.png").exists()
 
 
-def test_the_runner_up_is_told_on_demand(folder):
+def test_the_runner_up_is_reported_on_demand(folder):
     (row,) = json.loads(inspect(folder, "--json"))
     assert row["explanation"]["runner_up"] is None
     (row,) = json.loads(inspect(folder, "--runner-up", "--json"))
@@ -155,34 +155,33 @@ def test_the_runner_up_is_told_on_demand(folder):
 
 
 def test_a_conventional_run_has_no_layer_to_explain(capsys):
-    code, told = refused(capsys, addition_runs()["conventional"])
+    code, printed = refused(capsys, addition_runs()["conventional"])
     assert code == ExitCode.USAGE
-    assert "is a conventional network: it has no layer to explain" in told
+    assert "is a conventional network: it has no layer to explain" in printed
 
 
 @pytest.mark.parametrize("number", [40, -1])
 def test_a_row_that_is_not_there_is_refused(capsys, folder, number):
-    code, told = refused(capsys, folder, f"--row={number}")
+    code, printed = refused(capsys, folder, f"--row={number}")
     assert code == ExitCode.USAGE
-    assert f"has 40 test rows, from 0 to 39. Got row {number}." in told
+    assert f"has 40 test rows, from 0 to 39. Got row {number}." in printed
 
 
 def test_a_folder_without_a_run_or_a_model_is_refused(capsys, folder, tmp_path):
-    code, told = refused(capsys, tmp_path / "gone")
+    code, printed = refused(capsys, tmp_path / "gone")
     assert code == ExitCode.MISSING
-    assert "There is no folder" in told
+    assert "There is no folder" in printed
     (folder / "model.pt").unlink()
-    code, told = refused(capsys, folder)
+    code, printed = refused(capsys, folder)
     assert code == ExitCode.MISSING
-    assert "has no model.pt" in told
-    code, told = refused(capsys, addition_runs()["best"].parent)
+    assert "has no model.pt" in printed
+    code, printed = refused(capsys, addition_runs()["best"].parent)
     assert code == ExitCode.MISSING
-    assert "Name one of them" in told
+    assert "Name one of them" in printed
 
 
 def test_the_commands_of_the_how_to_can_be_given():
     lines = re.findall(r"^smtlayer ((?:inspect|report) .*)$", HOW_TO.read_text(), re.MULTILINE)
     assert len(lines) >= 8
     for line in lines:
-        name, *words = shlex.split(line)
-        typer.main.get_command(app).commands[name].make_context(name, words)
+        parsed(*shlex.split(line))

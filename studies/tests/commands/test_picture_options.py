@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from smtlayer.pyplot import check_picture
-from smtlayer_cli import app
+from smtlayer_cli.app import app
 from smtlayer_cli.errors import ExitCode, exit_code_of
 
 
@@ -17,7 +17,7 @@ def test_plots_without_matplotlib_are_refused_before_the_work(tmp_path, monkeypa
 
 
 @pytest.mark.parametrize(
-    ("name", "said"),
+    ("name", "message"),
     [
         ("plot.foo", "expects a file whose name ends in .png, .pdf, .svg, .jpg or .webp. Got"),
         ("plot", "expects a file whose name ends in .png"),
@@ -30,11 +30,13 @@ def test_plots_without_matplotlib_are_refused_before_the_work(tmp_path, monkeypa
     "words",
     [["lab", "visual-algebra", "--plot"], ["bench", "--plot"], ["inspect", "x", "--picture"]],
 )
-def test_pictures_that_cannot_be_written_are_refused_at_once(words, name, said, tmp_path, capsys):
+def test_pictures_that_cannot_be_written_are_refused_at_once(
+    words, name, message, tmp_path, capsys
+):
     (tmp_path / "file").touch()
     words = [*words, f"{tmp_path}/{name}"]
     assert exit_code_of(lambda: app(words, standalone_mode=False)) == ExitCode.USAGE
-    assert capsys.readouterr().err.startswith(f"smtlayer: {words[-2]} {said}")
+    assert capsys.readouterr().err.startswith(f"smtlayer: {words[-2]} {message}")
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 

@@ -5,7 +5,7 @@ from typer.testing import CliRunner
 
 from reports.made_runs import addition_runs
 from reports.page_checks import checked
-from smtlayer_cli import app
+from smtlayer_cli.app import app
 from smtlayer_cli.errors import ExitCode, exit_code_of
 
 run = CliRunner().invoke
@@ -24,16 +24,16 @@ def folder(tmp_path):
 
 
 def test_the_page_lands_in_the_run(folder):
-    told = report(folder / "best")
+    printed = report(folder / "best")
     page = folder / "best" / "report.html"
-    assert told.startswith(f"wrote {page} (")
-    assert told.endswith(" KiB, 1 run)\n")
+    assert printed.startswith(f"wrote {page} (")
+    assert printed.endswith(" KiB, 1 run)\n")
     assert "MNIST+ 10 %, best" in checked(page.read_text()).text
 
 
 def test_a_folder_of_runs_is_one_page(folder):
-    told = report(folder)
-    assert told.endswith(" KiB, 2 runs)\n")
+    printed = report(folder)
+    assert printed.endswith(" KiB, 2 runs)\n")
     page = checked((folder / "report.html").read_text())
     assert "2 runs of MNIST+ 10 %" in page.text
     assert page.text.index("conventional") < page.text.index("best")
@@ -41,8 +41,8 @@ def test_a_folder_of_runs_is_one_page(folder):
 
 def test_the_page_lands_where_it_is_wanted_and_a_run_stands_in_it_once(folder, tmp_path):
     out = tmp_path / "new" / "page.html"
-    told = report(folder / "best", folder, "--out", out)
-    assert told.startswith(f"wrote {out} (")
+    printed = report(folder / "best", folder, "--out", out)
+    assert printed.startswith(f"wrote {out} (")
     assert "2 runs of MNIST+ 10 %" in checked(out.read_text()).text
     assert not list(folder.glob("**/report.html"))
 
@@ -51,10 +51,10 @@ def test_the_page_lands_where_it_is_wanted_and_a_run_stands_in_it_once(folder, t
 def test_a_folder_without_runs_is_refused(capsys, tmp_path, name):
     words = ["report", str(tmp_path / name)]
     code = exit_code_of(lambda: app(words, standalone_mode=False))
-    told = capsys.readouterr().err
+    printed = capsys.readouterr().err
     assert code == ExitCode.MISSING
-    assert told.count("\n") == 1
-    assert "smtlayer train EXPERIMENT --out" in told
+    assert printed.count("\n") == 1
+    assert "smtlayer train EXPERIMENT --out" in printed
 
 
 def code_of(*words):
@@ -76,13 +76,13 @@ def test_a_damaged_run_among_others_is_left_out_and_said(capsys, folder):
     assert shown.out.endswith(" KiB, 1 run)\n")
 
 
-@pytest.mark.parametrize(("name", "said"), [
+@pytest.mark.parametrize(("name", "message"), [
     ("", "is a folder; --out expects a file, as in"),
     ("afile/page.html", "afile is a file, and"),
 ])  # fmt: skip
 def test_a_page_that_cannot_be_written_there_is_refused_before_the_work(
-    capsys, tmp_path, name, said
+    capsys, tmp_path, name, message
 ):
     (tmp_path / "afile").write_text("")
     assert code_of(tmp_path / "gone", "--out", tmp_path / name) == ExitCode.USAGE
-    assert said in capsys.readouterr().err
+    assert message in capsys.readouterr().err

@@ -11,8 +11,8 @@ from typer.testing import CliRunner
 from made_records import keep, record, timing
 from shell import smtlayer
 from smtlayer.errors import ConfigError, MissingDataError
-from smtlayer_cli.choices import chosen, seeds_of
-from smtlayer_studies.commands import reproduce
+from smtlayer_studies.commands import reproduce_steps
+from smtlayer_studies.commands.choices import matching, parse_seeds
 from smtlayer_studies.commands.reproduce import reproduce_app
 from smtlayer_studies.reports.result_tables import DASH
 from smtlayer_studies.runs import grid
@@ -23,7 +23,7 @@ KEYS = [
     "conventional_epoch_seconds", "epoch_ratio", "epoch_ratio_sd", "timed_epochs", "data", "device",
     "differences",
 ]  # fmt: skip
-# Stands in for `python -m smtlayer`: leaves a record of what it was told.
+# Stands in for `python -m smtlayer`: leaves a record of what it was printed.
 FAKE = """
 import json, pathlib, sys
 sys.path.insert(0, {tests!r})
@@ -31,7 +31,7 @@ from made_records import record, timing
 words = sys.argv[1:]
 after = lambda word: words[len(words) - words[::-1].index(word)]
 row, method, out = words[1], after("--method"), pathlib.Path(after("--out"))
-print("told", words)
+print("printed", words)
 if method == {fails!r}:
     sys.exit("no memory left")
 out.mkdir(parents=True, exist_ok=True)
@@ -104,7 +104,7 @@ def test_records_are_found_from_any_folder_of_a_checkout(folder, tmp_path, monke
 
 def test_nothing_found_is_an_error_that_says_where_it_looked(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(reproduce, "_SOURCE", tmp_path / "nowhere")
+    monkeypatch.setattr(reproduce_steps, "_SOURCE", tmp_path / "nowhere")
     answer = run(*ONLY, "--json")
     assert answer.exit_code == 1
     assert answer.stdout == ""
@@ -115,10 +115,10 @@ def test_nothing_found_is_an_error_that_says_where_it_looked(tmp_path, monkeypat
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--rows", "visual-algebra-1"], "rows, methods and seeds chosen"),
-        (["--seeds", "9"], "rows, methods and seeds chosen"),
+        (["--rows", "visual-algebra-1"], "experiments, methods and seeds chosen"),
+        (["--seeds", "9"], "experiments, methods and seeds chosen"),
         (["--rows", "visual-sudoko-10"], "Did you mean 'visual-sudoku-10'?"),
-        (["--methods", "bset"], "--methods expects names or patterns. None fits 'bset'."),
+        (["--methods", "bset"], "--methods expects names or patterns. None matches 'bset'."),
         (["--seeds", "1-"], "--seeds expects numbers or ranges"),
     ],
 )
@@ -209,7 +209,7 @@ def test_what_is_missing_is_trained_and_its_record_kept(trains):
     again = run(*asked)
     assert "12 of 12 runs have a record" in again.stderr
     assert again.stdout == answer.stdout
-    assert log.read_text().count("told") == 1
+    assert log.read_text().count("printed") == 1
 
 
 def test_records_that_were_not_copied_yet_are_not_trained_again(trains):
@@ -220,10 +220,10 @@ def test_records_that_were_not_copied_yet_are_not_trained_again(trains):
     assert run(*asked).exit_code == 0
     assert (tmp_path / "results" / "liars-puzzle" / "best-seed0.json").exists()
     log = tmp_path / "runs" / "liars-puzzle" / "best-seed0" / "log.txt"
-    assert log.read_text().count("told") == 1
+    assert log.read_text().count("printed") == 1
 
 
-def test_a_failure_is_told_with_its_log_and_the_others_are_shown(trains):
+def test_a_failure_is_reported_with_its_log_and_the_others_are_shown(trains):
     use, places, _ = trains
     use(fails="conventional")
     answer = run("table1", *SMALL, "--seeds", "0", "--json", *places)
@@ -284,7 +284,7 @@ def test_a_device_that_cannot_be_used_stops_before_anything_runs(trains):
 
 def test_being_told_to_end_is_taken_as_ctrl_c():
     def ended():
-        with reproduce._ended_by_sigterm():
+        with reproduce_steps._ended_by_sigterm():
             os.kill(os.getpid(), signal.SIGTERM)
             time.sleep(600)
 
@@ -295,12 +295,12 @@ def test_being_told_to_end_is_taken_as_ctrl_c():
 
 
 def test_choices():
-    assert chosen("--rows", [], ["a", "b"]) == ("a", "b")
-    assert chosen("--rows", ["b", "a"], ["a", "b", "c"]) == ("a", "b")
-    assert seeds_of("3,1-2,1") == (3, 1, 2)
+    assert matching("--rows", [], ["a", "b"]) == ("a", "b")
+    assert matching("--rows", ["b", "a"], ["a", "b", "c"]) == ("a", "b")
+    assert parse_seeds("3,1-2,1") == (3, 1, 2)
     for text in ("", "a", "-1", "1-a", ","):
         with pytest.raises(ConfigError, match="--seeds expects"):
-            seeds_of(text)
+            parse_seeds(text)
 
 
 def test_the_whole_command_prints_json_only(folder):

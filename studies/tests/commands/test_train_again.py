@@ -5,7 +5,7 @@ import shutil
 import pytest
 from typer.testing import CliRunner
 
-from smtlayer_cli import app
+from smtlayer_cli.app import app
 
 SMALL = ("mnist-addition", "--data", "sample", "--set", "train.rows=64", "--set",
          "train.test_rows=64", "--epochs", "1", "--method", "best")  # fmt: skip
@@ -51,10 +51,10 @@ def test_what_is_lost_is_made_again_from_the_checkpoint(trained, tmp_path, file,
     assert "finished earlier" in train(folder)
 
 
-def test_that_it_is_made_again_is_said(trained, tmp_path):
+def test_that_it_is_made_again_is_reported(trained, tmp_path):
     folder = shutil.copytree(trained[0], tmp_path / "run")
     (folder / "model.pt").unlink()
-    assert f"best: what {folder} has lost is made again" in train(folder)
+    assert f"best: {folder} is damaged, so it is trained again" in train(folder)
 
 
 def test_a_model_appears_all_at_once_or_not_at_all(trained, tmp_path, monkeypatch):

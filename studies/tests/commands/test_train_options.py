@@ -6,7 +6,7 @@ import pytest
 from typer.testing import CliRunner
 
 from smtlayer.errors import ConfigError, MissingDataError
-from smtlayer_cli import app
+from smtlayer_cli.app import app
 
 OWN = """
 [task]
@@ -40,15 +40,17 @@ def test_a_folder_that_cannot_be_one_is_refused_before_data_are_looked_for(tmp_p
     words = ("mnist-addition", "--data", "mnist", "--data-dir", tmp_path / "nowhere", *more)
     (tmp_path / "afile").write_text("")
     for empty in ("", " "):
-        said = refused(*words, "--out", empty)
-        assert said.startswith("--out expects a folder, as in --out runs/mnist-addition-10. Got '")
+        message = refused(*words, "--out", empty)
+        assert message.startswith(
+            "--out expects a folder, as in --out runs/mnist-addition-10. Got '"
+        )
     for name in ("afile", "afile/run"):
         assert "afile is a file; --out expects a folder." in refused(*words, "--out", name)
     assert isinstance(train(*words, "--out", ".").exception, MissingDataError)
     assert [path.name for path in tmp_path.iterdir()] == ["afile"]
 
 
-@pytest.mark.parametrize(("row", "options", "said"), [
+@pytest.mark.parametrize(("row", "options", "message"), [
     ("visual-algebra", ("--backend", "enumerate"),
      "visual-algebra-1, best: no layer can be made with the backend enumerate and the rule "
      "mix(core, marginal). Enumerate tries every assignment and takes at most max_columns=14 "
@@ -56,12 +58,12 @@ def test_a_folder_that_cannot_be_one_is_refused_before_data_are_looked_for(tmp_p
     ("visual-algebra", ("--backend", "z3"), "Use --backend auto or --backward core."),
     ("visual-algebra", ("--backend", "z3", "--timing", "1"), "Use --backend auto or"),
 ])  # fmt: skip
-def test_a_layer_that_cannot_be_made_is_told_before_anything_is_trained(
-    tmp_path, row, options, said
+def test_a_layer_that_cannot_be_made_is_reported_before_anything_is_trained(
+    tmp_path, row, options, message
 ):
-    told = refused(row, "--data", "sample", *options, "--out", tmp_path / "run")
-    assert said in told
-    assert "()" not in told  # advice is for the command line
+    printed = refused(row, "--data", "sample", *options, "--out", tmp_path / "run")
+    assert message in printed
+    assert "()" not in printed  # advice is for the command line
     assert not (tmp_path / "run").exists()
 
 

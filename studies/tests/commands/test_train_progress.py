@@ -6,7 +6,7 @@ import pytest
 from rich.console import Console
 from rich.progress import Progress
 
-from smtlayer_studies.commands.train import _Bars
+from smtlayer_studies.commands.train_steps import _Bars
 from smtlayer_studies.runs import Event, load_experiment
 
 LESSONS = [
@@ -33,15 +33,15 @@ def shown():
     return show
 
 
-def test_a_log_has_a_line_an_epoch(shown):
+def test_a_log_has_one_line_per_epoch(shown):
     text, _ = shown(LESSONS + TRAINING)
     lines = [line for line in text.splitlines() if line.startswith("best")]
-    told = "loss 0.500, right 25.0%, solver 10% of the time"
+    printed = "loss 0.500, accuracy 25.0%, solver 10% of the time"
     assert lines == [
-        f"best, pretrain, {part}: epoch {epoch} of 2, {told}"
+        f"best, pretrain, {part}: epoch {epoch} of 2, {printed}"
         for part in ("teacher", "pupil")
         for epoch in (1, 2)
-    ] + ["best, train: epoch 1 of 1, loss 0.125, right 50.0%, solver 0% of the time"]
+    ] + ["best, train: epoch 1 of 1, loss 0.125, accuracy 50.0%, solver 0% of the time"]
 
 
 def test_a_terminal_has_a_bar_a_phase_and_no_lines(shown):
@@ -53,7 +53,7 @@ def test_a_terminal_has_a_bar_a_phase_and_no_lines(shown):
 
 
 @pytest.mark.parametrize("terminal", [False, True])
-def test_scoring_has_a_bar_or_a_line_from_its_start(terminal):
+def test_the_evaluation_has_a_bar_or_a_line_from_its_start(terminal):
     console = Console(file=io.StringIO(), width=100, force_terminal=terminal)
     config = load_experiment("mnist-addition-10").config("best", seed=0, device="cpu")
     with Progress(console=console) as progress:
@@ -61,8 +61,8 @@ def test_scoring_has_a_bar_or_a_line_from_its_start(terminal):
         for done in (0, 500, 1000):
             bars.score(done, 1000)
     (bar,) = progress.tasks
-    assert (bar.description, bar.completed, bar.total) == ("scoring", 1000, 1000)
-    assert ("best: scoring 1,000 rows\n" in console.file.getvalue()) == (not terminal)
+    assert (bar.description, bar.completed, bar.total) == ("evaluation", 1000, 1000)
+    assert ("best: evaluating 1,000 examples\n" in console.file.getvalue()) == (not terminal)
 
 
 def test_a_training_that_starts_again_has_a_new_bar(shown):

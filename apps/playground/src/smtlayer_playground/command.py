@@ -1,4 +1,4 @@
-"""This file holds `smtlayer demo`: a local web page to play with trained networks and theories."""
+"""The command `smtlayer demo`: a local web page to try trained networks and theories."""
 
 import errno
 import os
@@ -16,7 +16,7 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-from smtlayer.errors import ConfigError, MissingPackageError, install_command
+from smtlayer_cli.plugins import install_command
 from smtlayer_cli.waiting import Waiting
 
 if TYPE_CHECKING:
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from smtlayer_studies.runs import Event
 
 _QUICK_SETTINGS = ("task.data=sample", "train.epochs=6", "train.shift=1")
-QUICK = Path("runs") / "demo"  # where `make demo` puts its runs, too
+QUICK = Path("runs") / "demo"  # the folder of `make demo`
 _LOOPBACK = ("127.0.0.1", "::1", "localhost")
-_THE_PORT = (errno.EADDRINUSE, errno.EACCES)  # what the system says of a port; else the host is bad
+_PORT_ERRORS = (errno.EADDRINUSE, errno.EACCES)  # other errors are about the host
 
 
 def demo(
@@ -34,23 +34,24 @@ def demo(
         None, metavar="RUN", help="Folders of runs, as `smtlayer train --out` writes them.",
         show_default=False,
     ),
-    host: str = typer.Option("127.0.0.1", help="Address to listen on: by default this machine's."),
-    port: int = typer.Option(8000, help="0 for any that is free.", min=0, max=65535),
+    host: str = typer.Option("127.0.0.1", help="Address; 127.0.0.1 is for this machine only."),
+    port: int = typer.Option(8000, help="Port; 0 for any free one.", min=0, max=65535),
     open_: bool = typer.Option(True, "--open/--no-open", help="Open the page in a browser."),
     data_dir: Path | None = typer.Option(None, help="Data folder [default: $SMTLAYER_DATA]."),
 ) -> None:  # fmt: skip
     """Serve a web page: draw digits, disturb Sudokus, catch liars, paste theories.
 
-    Each run fills the page of its task. Without a run of MNIST addition, the one in runs/demo is
-    taken; if there is none, a small one is trained first, which takes a few minutes.
+    Each run is shown on the page of its task. Without a run of MNIST addition, the one in runs/demo
+    is used; if there is none, a small one is trained first, which takes a few minutes.
 
     Examples:
 
+    \b
         smtlayer demo
         smtlayer demo runs/mnist-addition-10/best runs/visual-sudoku-10/best
         smtlayer demo --host 0.0.0.0 --port 0 --no-open
     """
-    _need_packages()
+    _require_packages()
     console = Console()
     with _listen(host, port) as listening:
         _serve(console, listening, host, [Path(path) for path in runs or []], open_, data_dir)
@@ -75,13 +76,13 @@ def _serve(
     for found in trained.values():
         console.print(f"{found.task}: the network in {found.folder}", highlight=False)
     url = _url(host, listening)
-    console.print(f"[bold]Open {url}[/bold] (Ctrl-C ends it)", highlight=False, soft_wrap=True)
+    console.print(f"[bold]Open {url}[/bold] (stop with Ctrl-C)", highlight=False, soft_wrap=True)
     if host not in _LOOPBACK:
-        console.print("Whoever can reach this address can use the page.", highlight=False)
+        console.print("Everyone who can reach this address can use the page.", highlight=False)
     if open_ and _has_browser():
         webbrowser.open(url)
     _run(pages, listening, host)
-    console.print("Ended.")
+    console.print("Stopped.")
 
 
 def _run(pages: "Pages", listening: socket.socket, host: str) -> None:
@@ -93,60 +94,64 @@ def _run(pages: "Pages", listening: socket.socket, host: str) -> None:
     own_exit = server.handle_exit
 
     def handle_exit(number: int, frame: FrameType | None) -> None:
-        # The server waits for questions that are being worked on: end those that may take long.
+        # The server waits for requests that are running: end those that may take long.
         threading.Thread(target=pages.sandbox.close).start()
         own_exit(number, frame)
 
     server.handle_exit = handle_exit  # type: ignore[assignment, method-assign]
-    with suppress(KeyboardInterrupt):  # the server has ended by then
+    with suppress(KeyboardInterrupt):  # raised after the server has ended
         server.run(sockets=[listening])
 
 
 def quick_run(console: Console, data_dir: Path | None, settings: Sequence[str] = ()) -> Path:
-    """The folder of the quick run of MNIST addition, which is trained if it is not there."""
+    """The folder of the quick run of MNIST addition, which is trained if it does not exist."""
     for folder in (QUICK / "best", QUICK):
         if (folder / "config.toml").is_file() and (folder / "model.pt").is_file():
             return folder
     from smtlayer_studies.runs import load_experiment, run
 
     folder = QUICK / "best"
-    # Shows all pairs of digits: from equal pairs alone, 3 + 3 may be read as 1 + 5.
-    row = load_experiment("mnist-addition-100")
-    config = row.config("best", settings=[*_QUICK_SETTINGS, *settings], sample=True)
+    # It trains on all pairs of digits: from equal pairs alone, 3 + 3 may be read as 1 + 5.
+    experiment = load_experiment("mnist-addition-100")
+    config = experiment.config("best", settings=[*_QUICK_SETTINGS, *settings], sample=True)
     console.print(
         f"No run of MNIST addition yet: training one on a sample of digits, in {folder}. "
         f"That takes a few minutes, once.", highlight=False,
     )  # fmt: skip
     columns = (
-        TextColumn("training"), BarColumn(), TextColumn("right {task.fields[right]:.0%}"),
+        TextColumn("training"), BarColumn(), TextColumn("accuracy {task.fields[accuracy]:.0%}"),
         TimeRemainingColumn(),
     )  # fmt: skip
     try:
         with Progress(*columns, console=console) as progress:
-            bar = progress.add_task("", total=None, right=0.0)
+            bar = progress.add_task("", total=None, accuracy=0.0)
 
             def show(event: "Event") -> None:
-                progress.update(bar, completed=event.done, total=event.total, right=event.accuracy)
+                progress.update(
+                    bar, completed=event.done, total=event.total, accuracy=event.accuracy
+                )
 
             run(config, folder, data_dir=data_dir, on_step=show)
     except KeyboardInterrupt:
-        console.print(f"Stopped; the same command goes on from {folder}.", highlight=False)
+        console.print(f"Stopped. The same command continues the run in {folder}.", highlight=False)
         raise
     return folder
 
 
 def _listen(host: str, port: int) -> socket.socket:
+    from smtlayer.errors import ConfigError
+
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         return socket.create_server((host, port), family=family)
     except OSError as error:
         reason = (error.strerror or str(error)).partition(" (while")[0].rstrip(".").lower()
-        if port and error.errno in _THE_PORT:
+        if port and error.errno in _PORT_ERRORS:
             remedy = "Choose another with --port, or any free one with --port 0."
         else:
             remedy = (
-                "Choose an address of this machine with --host: 127.0.0.1 for itself alone, or "
-                "0.0.0.0 for all who can reach it."
+                "Choose an address of this machine with --host: 127.0.0.1 for itself only, or "
+                "0.0.0.0 for everyone who can reach it."
             )
         raise ConfigError(
             f"demo cannot listen on port {port} of {host}: {reason}. {remedy}"
@@ -160,18 +165,20 @@ def _url(host: str, listening: socket.socket) -> str:
 
 
 def _has_browser() -> bool:
-    """Whether a window could open; a browser for terminals would get in the way."""
+    """Whether a window can open; a text browser would block the terminal."""
     if not sys.stdout.isatty():
         return False
     shown = ("DISPLAY", "WAYLAND_DISPLAY")
     return sys.platform != "linux" or any(os.environ.get(name) for name in shown)
 
 
-def _need_packages() -> None:
+def _require_packages() -> None:
     try:
         import starlette  # noqa: F401
         import uvicorn  # noqa: F401
     except ImportError as error:
+        from smtlayer.errors import MissingPackageError
+
         raise MissingPackageError(
             f"demo needs the {error.name} package. Install it with: {install_command('demo')}"
         ) from error

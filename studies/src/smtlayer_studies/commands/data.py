@@ -1,8 +1,9 @@
-"""This file holds `smtlayer data`: which data files are there, and how to get the others."""
+"""The command `smtlayer data`: shows the data files, and downloads missing ones."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import asdict
 from itertools import groupby
 from pathlib import Path
@@ -20,19 +21,11 @@ from rich.progress import (
 )
 from rich.table import Table as RichTable
 
-from smtlayer.errors import ConfigError
-from smtlayer_cli.complete import datasets
-from smtlayer_cli.later import Later
+from smtlayer_studies.commands.complete import datasets
 
 if TYPE_CHECKING:
-    from smtlayer_studies.tasks import data as registry
-    from smtlayer_studies.tasks import download as network
+    from smtlayer_cli.checks import Finding
     from smtlayer_studies.tasks.data import DataFile, State
-else:
-    registry, network = (
-        Later("smtlayer_studies.tasks.data"),
-        Later("smtlayer_studies.tasks.download"),
-    )
 
 _COLOURS: dict[State, str] = {"ok": "green", "damaged": "red", "missing": "yellow"}
 
@@ -40,30 +33,34 @@ _COLOURS: dict[State, str] = {"ok": "green", "damaged": "red", "missing": "yello
 def data(
     data_dir: Path | None = typer.Option(
         None, metavar="FOLDER",
-        help="Data folder; by default $SMTLAYER_DATA, else one in the user's cache.",
+        help="Data folder [default: $SMTLAYER_DATA, else a folder in the user's cache].",
     ),
     download: str | None = typer.Option(
         None, metavar="NAME", autocompletion=datasets,
-        help="Fetch a data set or a file of this name, or 'all'.",
+        help="Download the data set or file of this name, or 'all'.",
     ),
-    as_json: bool = typer.Option(False, "--json", help="One JSON object, for machines."),
+    as_json: bool = typer.Option(False, "--json", help="Print one JSON object."),
 ) -> None:  # fmt: skip
-    """Show which data files are there, what they are for, and fetch those that can be had.
+    """Show which data files are there and what they are for, and download missing ones.
 
     Examples:
 
+    \b
         smtlayer data
         smtlayer data --download mnist
         smtlayer data --data-dir /data/smtlayer --json
     """
-    folder = registry.data_folder(data_dir)
+    from smtlayer.errors import ConfigError
+    from smtlayer_studies.tasks.data import FILES, data_folder, state
+
+    folder = data_folder(data_dir)
     if folder is not None and folder.exists() and not folder.is_dir():
         raise ConfigError(
             f"{folder} is a file; data need a folder. Name one with --data-dir or SMTLAYER_DATA."
         )
     if download is not None:
         _download(download, data_dir, quiet=as_json)
-    states = {file: registry.state(file, data_dir) for file in registry.FILES.values()}
+    states = {file: state(file, data_dir) for file in FILES.values()}
     if as_json:
         listed = [asdict(file) | {"state": found} for file, found in states.items()]
         typer.echo(json.dumps({"folder": folder and str(folder), "files": listed}))
@@ -72,11 +69,14 @@ def data(
 
 
 def _download(name: str, data_dir: Path | None, *, quiet: bool) -> None:
-    """Fetches the files of that name; of "all", those that can be had."""
-    wanted = [file for file in registry.files(name) if file.urls or name != "all"]
+    """Downloads the files of that name; of "all", those that have an address."""
+    from smtlayer_studies.tasks.data import files
+    from smtlayer_studies.tasks.download import download
+
+    wanted = [file for file in files(name) if file.urls or name != "all"]
     for file in wanted:
         if not file.urls:
-            network.download(file.name, data_dir)  # says why it cannot be had, before any bar
+            download(file.name, data_dir)  # raises the reason, before any bar is shown
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
@@ -87,7 +87,7 @@ def _download(name: str, data_dir: Path | None, *, quiet: bool) -> None:
     with Progress(*columns, console=Console(stderr=True), disable=quiet) as bars:
         for file in wanted:
             bar = bars.add_task(file.name, total=file.size)
-            network.download(
+            download(
                 file.name,
                 data_dir,
                 progress=lambda done, _, bar=bar: bars.update(bar, completed=done),  # type: ignore[misc]
@@ -100,7 +100,7 @@ def _show(folder: Path | None, states: dict[DataFile, State], data_dir: Path | N
         typer.echo("There is no data folder: name one with --data-dir or SMTLAYER_DATA.")
     else:
         gone = "" if folder.is_dir() else ", which does not exist"
-        typer.echo(f"Data are looked for in {folder}{gone}.")
+        typer.echo(f"The data folder is {folder}{gone}.")
     Console().print(_table(states))
     for dataset, group in groupby(states, key=lambda file: file.dataset):
         absent = [file for file in group if states[file] != "ok"]
@@ -127,11 +127,49 @@ def _table(states: dict[DataFile, State]) -> RichTable:
 
 
 def _advice(dataset: str, absent: list[DataFile], data_dir: Path | None) -> str:
-    """What to do about files that are not as they should be, all of one data set."""
+    """How to get the missing or damaged files of a data set."""
+    from smtlayer_studies.tasks.data import download_command
+
     first = absent[0]
     if first.urls:
-        how = f"fetch with: {registry.download_command(dataset, data_dir)} ({first.origin})"
+        how = f"download with: {download_command(dataset, data_dir)} ({first.origin})"
     else:
         paths = ", ".join(file.path for file in absent)
-        how = f"put {paths} there by hand; no public place has it ({first.origin})"
+        how = f"put {paths} there by hand, as it has no public address ({first.origin})"
     return f"{dataset}: {how}. Without it: {first.without}."
+
+
+def find_data() -> Iterator[Finding]:
+    """Checks the data sets, for `smtlayer doctor`."""
+    from smtlayer_cli.checks import Finding
+    from smtlayer_studies.tasks.data import FILES, data_folder, state
+
+    folder = data_folder()
+    if folder is None:
+        text = "no data folder, as SMTLAYER_CACHE disables the default one"
+        yield Finding("folder", "gap", text, "export SMTLAYER_DATA=FOLDER")
+    else:
+        gone = "" if folder.is_dir() else ", which does not exist"
+        facts = {"folder": str(folder)}
+        yield Finding("folder", "off" if gone else "ok", f"{folder}{gone}", "", facts)
+    for dataset, group in groupby(FILES.values(), key=lambda file: file.dataset):
+        files = list(group)
+        yield _finding(dataset, files, {file.name: state(file) for file in files})
+
+
+def _finding(dataset: str, files: list[DataFile], states: dict[str, State]) -> Finding:
+    from smtlayer_cli.checks import Finding
+
+    wrong = [file for file in files if states[file.name] != "ok"]
+    if not wrong:
+        return Finding(dataset, "ok", f"for {files[0].used_for}", "", states)
+    kinds = {states[file.name] for file in wrong}
+    names = ", ".join(f"{file.name} {states[file.name]}" for file in wrong)
+    all_alike = len(wrong) == len(files) and len(kinds) == 1
+    text = f"{kinds.pop() if all_alike else names}, for {wrong[0].used_for}. "
+    text += f"Without it: {wrong[0].without}."
+    remedy = f"smtlayer data --download {dataset}"
+    if not wrong[0].urls:
+        paths = ", ".join(file.path for file in wrong)
+        remedy = f"Put {paths} there by hand (`smtlayer data` describes it)."
+    return Finding(dataset, "gap", text, remedy, states)

@@ -11,7 +11,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from smtlayer.errors import ConfigError, MissingDataError, MissingPackageError, install_command
+from smtlayer.errors import ConfigError, MissingDataError, MissingPackageError
+from smtlayer_cli.plugins import install_command
 from smtlayer_studies.tasks.base import SplitName, check_validation
 from smtlayer_studies.tasks.data import DataFile, files, find, state
 from smtlayer_studies.tasks.data import data_folder as data_folder

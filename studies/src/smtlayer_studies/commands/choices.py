@@ -1,4 +1,4 @@
-"""This file reads choices from the command line: lists with commas, patterns, ranges."""
+"""Options that are lists: names with commas between them, patterns, ranges of seeds."""
 
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
@@ -7,7 +7,7 @@ from smtlayer.errors import ConfigError, did_you_mean
 
 
 def split(text: str | None) -> tuple[str, ...]:
-    """The parts of a list with commas; none of nothing.
+    """The parts of a list with commas; empty for None.
 
     Examples:
         >>> split("mnist-addition-*, liars-puzzle"), split(None)
@@ -16,30 +16,32 @@ def split(text: str | None) -> tuple[str, ...]:
     return tuple(part.strip() for part in (text or "").split(",") if part.strip())
 
 
-def chosen(option: str, patterns: Sequence[str], names: Sequence[str]) -> tuple[str, ...]:
-    """The names that a pattern fits, in their own order; all of them if there is no pattern.
+def matching(option: str, patterns: Sequence[str], names: Sequence[str]) -> tuple[str, ...]:
+    """The names that match a pattern, in their order; all of them if there is no pattern.
 
     Examples:
-        >>> chosen("--rows", ["sudoku-*"], ["sudoku-10", "algebra", "sudoku-50"])
+        >>> matching("--rows", ["sudoku-*"], ["sudoku-10", "algebra", "sudoku-50"])
         ('sudoku-10', 'sudoku-50')
 
     Raises:
-        ConfigError: If a pattern fits no name.
+        ConfigError: If a pattern matches no name.
     """
     for pattern in patterns:
         if not any(fnmatchcase(name, pattern) for name in names):
-            hint = did_you_mean(pattern, names, f"There are {', '.join(names)}.")
-            raise ConfigError(f"{option} expects names or patterns. None fits {pattern!r}.{hint}")
+            hint = did_you_mean(pattern, names, otherwise=f"There are {', '.join(names)}.")
+            raise ConfigError(
+                f"{option} expects names or patterns. None matches {pattern!r}.{hint}"
+            )
     return tuple(
         name for name in names if not patterns or any(fnmatchcase(name, p) for p in patterns)
     )
 
 
-def seeds_of(text: str) -> tuple[int, ...]:
-    """Seeds of a list of numbers and ranges.
+def parse_seeds(text: str) -> tuple[int, ...]:
+    """The seeds in a list of numbers and ranges.
 
     Examples:
-        >>> seeds_of("0-2,7")
+        >>> parse_seeds("0-2,7")
         (0, 1, 2, 7)
 
     Raises:
