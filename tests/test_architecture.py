@@ -26,7 +26,6 @@ STUDIES = ["smtlayer_cli", "smtlayer_studies", "smtlayer_benchmarks", "smtlayer_
 EXCEPTIONS = {
     ("nn/layer.py", "explain"),
     ("theory/theory.py", "solvers"),
-    ("__init__.py", "api"),
     ("__main__.py", "smtlayer_cli"),
 }
 FILES = sorted(
