@@ -80,12 +80,12 @@ def test_a_broken_executor_costs_its_rows_and_one_warning():
     deadly = solver(faulty.Dies, executor)
     with pytest.warns(
         RuntimeWarning, match="Faulty: the executor failed .BrokenProcessPool"
-    ) as told:
+    ) as caught:
         found = deadly.solve(rows(*range(BAD, 12)))
     assert found.status.tolist() == [Status.UNKNOWN] * 5
     with pytest.warns(RuntimeWarning, match=r"3 of 3 rows are UNKNOWN. Give a function that makes"):
         assert_answers(deadly.solve(rows(1, 2, 3)), [1, 2, 3], unknown=[1, 2, 3])
-    assert len(told) == 1
+    assert len(caught) == 1
     executor.shutdown()
 
 
@@ -103,7 +103,7 @@ class Failing(Executor):
         return future
 
 
-def test_a_replacement_that_does_no_better_is_told():
+def test_a_replacement_that_does_no_better_is_in_the_warning():
     with pytest.warns(RuntimeWarning, match="OSError: the network is down.*did no better"):
         found = solver(faulty.Echo, Failing).solve(rows(1, 2))
     assert_answers(found, [1, 2], unknown=[1, 2])

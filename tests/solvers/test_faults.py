@@ -31,7 +31,7 @@ def test_a_row_solver_that_crashes_leaves_its_row_unknown(pool, workers):
 
 
 @pytest.mark.parametrize("workers", [0, 2])
-def test_other_errors_of_a_row_solver_leave_its_row_unknown_and_are_told_once(pool, workers):
+def test_other_errors_of_a_row_solver_leave_its_row_unknown_with_one_warning(pool, workers):
     before = pool.pids
     throwing = solver(faulty.Throws, workers)
     with pytest.warns(RuntimeWarning, match="Faulty failed on a row: ZeroDivisionError: no such"):
@@ -70,7 +70,7 @@ def test_a_worker_killed_from_outside_is_replaced_and_its_rows_asked_again(pool)
     assert victim not in pool.pids
 
 
-def test_a_worker_that_died_idle_is_replaced_and_blamed_on_nobody(pool):
+def test_a_worker_that_died_idle_is_replaced_and_no_row_is_lost(pool):
     asked = solver(faulty.Echo)
     assert_answers(asked.solve(rows(1, 2)), [1, 2])
     victim = pool.pids[0]
@@ -219,7 +219,7 @@ def workers_of(process):
 
 
 def ended(process):
-    """What the process said on stderr, which its workers hold open too."""
+    """The stderr of the process, which its workers hold open too."""
     return process.communicate(timeout=600)[1]
 
 

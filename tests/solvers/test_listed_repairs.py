@@ -43,7 +43,7 @@ def ask(solver, theory, a, b, weights, total):
     return solver.maximize(inputs, torch.tensor([weights], dtype=torch.float64), outputs)
 
 
-def test_a_label_is_looked_at_once_and_the_weights_choose_among_its_models():
+def test_the_models_of_a_label_are_listed_once_and_the_weights_choose():
     theory = pinned()
     solver, asked = counting(theory)
     first = ask(solver, theory, 0, 0, [5.0, 1.0, 1.0, 1.0], 2)

@@ -152,7 +152,7 @@ def test_a_repair_hangs_on_the_exact_weights():
     assert len(questions) == 3
 
 
-def test_where_nobody_is_overruled_weights_do_not_matter():
+def test_weights_do_not_matter_if_no_input_is_overruled():
     solver, questions = counting(addition())
     inputs = signs([1, -1, -1, 1], [-1, -1, 1, 1])
     solved = solver.solve(inputs)
@@ -175,7 +175,7 @@ def test_solve_takes_over_what_maximize_found_at_no_cost():
     assert answer.cost.tolist() == [0.0, float("inf")]
 
 
-def test_that_a_row_has_no_model_says_nothing_of_its_repair():
+def test_a_row_without_a_model_may_have_a_repair():
     solver, questions = counting(all_equal(2))
     inputs = signs([1, -1])
     for _ in range(2):

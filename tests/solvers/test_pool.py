@@ -72,7 +72,7 @@ def test_answers_keep_their_order_and_their_dtypes():
 
 
 @pytest.mark.usefixtures("pool")
-def test_a_repair_that_was_not_proved_best_says_so():
+def test_a_repair_that_was_not_proved_best_is_marked():
     for workers in (0, 2):
         found = solver(faulty.Doubts, workers).maximize(rows(4, 5), torch.ones(2, 8))
         assert found.proved.tolist() == [False, True]

@@ -72,7 +72,7 @@ def test_a_solver_that_crashed_is_opened_anew_and_no_other(fragile):
     assert Fragile.opened == 2
 
 
-def test_other_errors_are_unknown_rows_too_and_told_once():
+def test_other_errors_are_unknown_rows_too_with_one_warning():
     class Wrong(Fragile):
         def answer(self, inputs):
             raise ZeroDivisionError("by nothing")

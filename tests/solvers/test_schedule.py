@@ -153,22 +153,20 @@ def test_cheap_rows_come_home_and_dear_ones_do_not(tmp_path):
 
 
 def test_a_worker_keeps_the_row_solvers_asked_last():
-    shelf = RowSolverCache()
-    recipes = [
-        RowSolverSpec.of(partial(faulty.Logs, str(i)), addition(4), "Logs") for i in range(9)
-    ]
-    for recipe in recipes[:8]:
-        shelf.open(recipe)
-    first = shelf.find(recipes[0].key)
-    shelf.open(recipes[8])
-    assert shelf.find(recipes[0].key) is first
-    assert shelf.find(recipes[1].key) is None
+    cache = RowSolverCache()
+    specs = [RowSolverSpec.of(partial(faulty.Logs, str(i)), addition(4), "Logs") for i in range(9)]
+    for spec in specs[:8]:
+        cache.open(spec)
+    first = cache.find(specs[0].key)
+    cache.open(specs[8])
+    assert cache.find(specs[0].key) is first
+    assert cache.find(specs[1].key) is None
     assert RowSolverSpec.of(faulty.Echo, addition(4), "E") == RowSolverSpec.of(
         faulty.Echo, addition(4), "E"
     )
 
 
-def test_a_recipe_that_cannot_be_opened_says_why():
+def test_the_error_of_a_spec_that_cannot_be_opened_has_the_reason():
     with pytest.raises(SolverCrashedError, match="ValueError: the licence has expired") as refusal:
         RowSolverSpec.of(faulty.CannotOpen, addition(4), "C").open()
     assert "in __init__" in refusal.value.__notes__[0]

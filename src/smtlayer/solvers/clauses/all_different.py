@@ -1,9 +1,8 @@
 """The direct encoding of terms that must all differ, which propagates better than their bits.
 
-Compared bit by bit, two numbers of a Sudoku row propagate nothing until both are known. With one
-variable per value of each number, like the candidates pencilled into a cell, a known number rules
-out its value for all others, and a value with one place left goes there. The bits stay as well,
-linked to the values, for constraints on bits.
+Compared bit by bit, two numbers propagate nothing until both are known. With one variable per value
+of each number, a known number rules out its value for all others, and a value that is possible in
+one place only is set there. The bits stay as well, linked to the values, for constraints on bits.
 
 For terms x of one group, values k, and v[x, k] for x == k:
 

@@ -68,8 +68,8 @@ def _pairs(cnf: Cnf, n_inputs: int) -> NDArray[np.intp]:
 class ClashFilter:
     """Answers UNSAT to `solve` for rows with a clash, and asks the next stage about the others.
 
-    Inputs that contradict a theory often do so plainly: one digit twice in a row of a Sudoku, a
-    cell with two digits or none. No solver has to be asked about those.
+    Inputs that contradict a theory often do so plainly: two symbols that must differ have the same
+    value, or a one-hot symbol has two values or none. Such rows need no solver.
 
     Args:
         following: The next stage.

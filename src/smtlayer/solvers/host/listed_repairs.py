@@ -27,9 +27,8 @@ _Models = NDArray[np.uint8]  # (K, bytes): one bit per input, then one per outpu
 class ListedRepairs:
     """Repairs by the list of all models with the wanted outputs, where it is short.
 
-    Labels come again in every epoch, and where they leave the inputs little freedom (the solution
-    of a Sudoku leaves its hints next to none) the models to choose from are the same each time.
-    They are listed once per label; then the cheapest model is a sum over weights, for a whole batch
+    Labels come again in every epoch. A label that leaves the inputs little freedom has few models,
+    which are listed once; the cheapest of them is then found by sums of weights, for a whole batch
     at a time. Costs that differ by less than rounding errors, and all other questions, are left to
     the next stage.
 

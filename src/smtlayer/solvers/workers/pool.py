@@ -46,11 +46,10 @@ class Pool:
 
     def __init__(self, size: int) -> None:
         self.size = size
-        self.owner = os.getpid()
         self._lifeline = os.pipe()
         self._workers: list[WorkerProcess] = []
         self._lock = threading.Lock()
-        self.close = weakref.finalize(self, _close, self.owner, self._workers, self._lifeline)
+        self.close = weakref.finalize(self, _close, os.getpid(), self._workers, self._lifeline)
 
     @property
     def pids(self) -> list[int]:
