@@ -43,9 +43,9 @@ def refused(capsys, *words) -> tuple[int, str]:
 
 def test_a_row_is_drawn_told_and_explained(folder):
     printed = inspect(folder, "--row", 7)
-    assert printed.startswith("MNIST+ 10 %, best, test row 7: ")
+    assert printed.startswith("MNIST+ 10 %, best, test example 7: ")
     assert "▀" in printed or "▄" in printed
-    for word in ("symbol", "read", "certainty", "solver took", "truth", "answer  total = "):
+    for word in ("symbol", "read", "certainty", "solver", "truth", "answer  total = "):
         assert word in printed
     picture = folder / "inspect-row-7.png"
     assert f"picture  {picture}" in printed.replace("\n", "")
@@ -111,16 +111,16 @@ def test_no_such_row_is_reported(capsys, all_right):
     code, printed = refused(capsys, all_right, "--failed", "--row", 39)
     assert code == ExitCode.FAILED
     assert printed == (
-        "smtlayer: None of the 40 test rows failed: 40 are right as they were read. Look at any "
-        "with --row alone.\n"
+        "smtlayer: None of the 40 test examples failed: 40 were right. Show any of them with --row "
+        "alone.\n"
     )
     _, printed = refused(capsys, all_right, "--failed", "--corrected", "--row", 39)
-    assert "None of the 40 test rows failed or was corrected by the solver: " in printed
+    assert "None of the 40 test examples failed or was corrected by the solver: " in printed
 
 
 def test_a_search_counts_the_rows_it_has_seen(all_right):
     run, counted = RunFolder.read(all_right).load(), []
-    with pytest.raises(SMTLayerError, match="None of the 40 test rows failed"):
+    with pytest.raises(SMTLayerError, match="None of the 40 test examples failed"):
         find_example(run, 7, ["failed"], on_rows=lambda *count: counted.append(count))
     assert counted == [(i, 40) for i in range(1, 41)]
 
@@ -131,7 +131,8 @@ def test_an_earlier_row_is_named_if_there_is_none_from_the_number_on(capsys, tmp
     assert first < 39
     _, printed = refused(capsys, run.folder.path, "--failed", "--row", 39)
     assert printed == (
-        f"smtlayer: No test row from 39 on failed, but row {first} is one: use --row {first}.\n"
+        f"smtlayer: No test example from 39 on failed. An earlier one is example {first}: "
+        f"use --row {first}.\n"
     )
 
 
@@ -164,7 +165,7 @@ def test_a_conventional_run_has_no_layer_to_explain(capsys):
 def test_a_row_that_is_not_there_is_refused(capsys, folder, number):
     code, printed = refused(capsys, folder, f"--row={number}")
     assert code == ExitCode.USAGE
-    assert f"has 40 test rows, from 0 to 39. Got row {number}." in printed
+    assert f"has 40 test examples, from 0 to 39. Got {number}." in printed
 
 
 def test_a_folder_without_a_run_or_a_model_is_refused(capsys, folder, tmp_path):

@@ -216,7 +216,7 @@ def test_every_task_has_a_page(make, network, noise, tmp_path, monkeypatch):
         console = Console(file=io.StringIO(), width=90)
         console.print(example_text(one, "made", 90))
         shown = console.file.getvalue()
-        assert shown.startswith(f"made, test row {one.number}: {one.outcome}\n")
+        assert shown.startswith(f"made, test example {one.number}: {one.outcome}\n")
         assert one.answers[0] in shown
         assert max(map(len, shown.splitlines())) <= 90
         if task.name == "visual-sudoku":

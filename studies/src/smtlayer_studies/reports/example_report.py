@@ -1,4 +1,4 @@
-"""This file looks at single rows of a run: what was read, what came out, and why."""
+"""Reports on single examples of a run: what was read, what was answered, and why."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -22,26 +22,26 @@ from smtlayer_studies.tasks.view import View
 
 Outcome = Literal["right", "corrected", "failed"]
 _FOUND: Mapping[Outcome, str] = {
-    "right": "is right as it was read",
+    "right": "was right",
     "corrected": "was corrected by the solver",
     "failed": "failed",
 }
 _COUNTED: Mapping[Outcome, str] = {
-    "right": "are right as they were read", "corrected": "were corrected", "failed": "failed",
+    "right": "were right", "corrected": "were corrected", "failed": "failed",
 }  # fmt: skip
-_FEW = 1  # outputs whose values are told; of more, only "the true answer"
+_FEW = 1  # wanted outputs that are listed; more are called "the true answer"
 
 
 @dataclass(frozen=True, eq=False)
 class ExampleReport:
-    """A row, and what the network and the solver made of it.
+    """An example with the answer of the solver and its explanation.
 
     Attributes:
-        view: Of the task.
-        split: Where the row is from.
-        number: Its place there, from 0.
-        examples: The row alone.
-        explanation: Against the true answer.
+        view: The view of the task.
+        split: The split of the example.
+        number: Its position in the split, from 0.
+        examples: The example alone.
+        explanation: Explains the answer against the true one.
     """
 
     view: View
@@ -52,22 +52,22 @@ class ExampleReport:
 
     @property
     def outcome(self) -> Outcome:
-        """Whether the answer is right, and if so whether the solver had to overrule something."""
+        """Whether the answer is right, and whether only because the solver overruled an input."""
         return outcomes(self.examples)[0]
 
     @property
     def symbols(self) -> list[Reading]:
-        """What was made of the symbols that are shown."""
+        """The symbols, with the values that were read, used by the solver, and true."""
         return self.view.symbols(self.examples, 0)
 
     @property
     def answers(self) -> tuple[str, str]:
-        """The answer and the truth, in a few words, which are none for a truth that is long."""
+        """The answer and the true one as short text; the latter is empty if it is long."""
         return self.view.answers(self.examples, 0)
 
     @property
     def statements(self) -> list[Statement]:
-        """The explanation as headings and lines, without what a table of the symbols tells."""
+        """The explanation as headings and lines, without what a table of the symbols shows."""
         goal = "the true answer" if len(self.explanation.wanted or ()) > _FEW else ""
         parts = statements(self.explanation, goal)
         return [part for part in parts if part[0] not in ("read", "answer")]
@@ -86,7 +86,7 @@ class ExampleReport:
 
 
 def outcomes(examples: Examples) -> list[Outcome]:
-    """The outcome of every row."""
+    """The outcome of each example."""
     overruled = examples.overruled.any(-1)
     return [
         "failed" if not right else "corrected" if changed else "right"
@@ -110,15 +110,15 @@ def require_layer(folder: RunFolder) -> None:
 def read_examples(
     run: LoadedRun, numbers: Sequence[int], split: SplitName | None = None
 ) -> tuple[SplitName, Examples]:
-    """What a run makes of some of its rows, and the split that they are from.
+    """Applies a run to some examples, and returns the name of their split with the result.
 
     Args:
-        run: One with a layer.
-        numbers: Of the rows, from 0.
+        run: A run with a layer.
+        numbers: Positions of the examples, from 0.
         split: By default what the run was scored on.
 
     Raises:
-        ConfigError: If the run has no layer, or there is no such row.
+        ConfigError: If the run has no layer, or there is no such example.
     """
     name, rows = _checked(run, numbers, split)
     return name, _read(run, rows, torch.tensor(numbers))
@@ -131,14 +131,14 @@ def explain_examples(
     numbers: Sequence[int],
     runner_up: bool = False,
 ) -> list[ExampleReport]:
-    """Explains such rows against their true answers.
+    """Explains examples against their true answers.
 
     Args:
-        run: Their run.
-        split: Where they are from.
-        examples: What the run makes of them.
-        numbers: Their places in the split.
-        runner_up: Whether to look for the next best answers too.
+        run: The run that answered them.
+        split: Their split.
+        examples: The examples, from `read_examples`.
+        numbers: Their positions in the split.
+        runner_up: Whether to find the next best answers, too.
     """
     layer = run.model.layer
     assert layer is not None
@@ -146,24 +146,24 @@ def explain_examples(
     wanted = (batch.targets * 2 - 1).to(torch.int8)
     if batch.asked is not None:
         wanted = torch.where(batch.asked, wanted, 0)
-    told = layer.explain(examples.logits, wanted, batch.known, runner_up=runner_up)
+    explanations = layer.explain(examples.logits, wanted, batch.known, runner_up=runner_up)
     alone = [examples.pick(torch.tensor([i])) for i in range(len(numbers))]
     return [
-        ExampleReport(run.task.view, split, number, _as_explained(row, why), why)
-        for number, row, why in zip(numbers, alone, told, strict=True)
+        ExampleReport(run.task.view, split, number, _as_explained(example, why), why)
+        for number, example, why in zip(numbers, alone, explanations, strict=True)
     ]
 
 
-def _as_explained(row: Examples, why: Explanation) -> Examples:
-    """The row with the answer of its explanation: a solver short of time may find another."""
+def _as_explained(one: Examples, why: Explanation) -> Examples:
+    """The example with the answer of its explanation, which may differ if time is short."""
     if why.answer is None:
-        none = torch.zeros_like(row.answer.inputs), torch.zeros_like(row.answer.outputs)
-        return replace(row, answer=replace(row.answer, inputs=none[0], outputs=none[1]))
+        none = torch.zeros_like(one.answer.inputs), torch.zeros_like(one.answer.outputs)
+        return replace(one, answer=replace(one.answer, inputs=none[0], outputs=none[1]))
     turned = {name for overruled in why.overruled for name in overruled.columns}
-    names = row.theory.input_names
+    names = one.theory.input_names
     signs = torch.tensor([-1 if name in turned else 1 for name in names], dtype=torch.int8)
-    outputs = row.theory.encode_outputs(**why.answer)[None].to(row.answer.outputs.dtype)
-    return replace(row, answer=replace(row.answer, inputs=row.signs * signs, outputs=outputs))
+    outputs = one.theory.encode_outputs(**why.answer)[None].to(one.answer.outputs.dtype)
+    return replace(one, answer=replace(one.answer, inputs=one.signs * signs, outputs=outputs))
 
 
 def find_example(
@@ -173,18 +173,18 @@ def find_example(
     split: SplitName | None = None,
     on_rows: Callable[[int, int], None] = lambda done, total: None,
 ) -> int:
-    """The first row from a number on that came out so.
+    """The first example from a position on that has one of the outcomes.
 
     Args:
-        run: One with a layer.
-        start: Where to begin.
-        wanted: Which outcomes to look for.
+        run: A run with a layer.
+        start: The position.
+        wanted: The outcomes.
         split: By default what the run was scored on.
-        on_rows: Called with the number of rows that were searched, and with that of all rows.
+        on_rows: Called with the number of examples searched so far, and with that of all.
 
     Raises:
-        SMTLayerError: If there is none. The message names one before the number, if there is one,
-            or else says how all rows came out.
+        SMTLayerError: If there is none. The message names an earlier one, if there is one, or
+            counts the outcomes of all examples.
     """
     name, rows = _checked(run, [start], split)
     found = " or ".join(_FOUND[kind] for kind in wanted)
@@ -194,19 +194,20 @@ def find_example(
             return number
         if outcome in wanted:
             raise SMTLayerError(
-                f"No {name} row from {start} on {found}, but row {number} is one: use "
-                f"--row {number}."
+                f"No {name} example from {start} on {found}. An earlier one is example {number}: "
+                f"use --row {number}."
             )
         counts[outcome] += 1
         on_rows(counts.total(), len(rows))
     others = ", ".join(f"{count:,} {_COUNTED[outcome]}" for outcome, count in counts.items())
     raise SMTLayerError(
-        f"None of the {len(rows):,} {name} rows {found}: {others}. Look at any with --row alone."
+        f"None of the {len(rows):,} {name} examples {found}: {others}. Show any of them with --row "
+        "alone."
     )
 
 
 def _searched(run: LoadedRun, rows: Rows, numbers: list[int]) -> Iterator[tuple[int, Outcome]]:
-    """Rows with their outcomes: a few at first, so that one soon found is soon shown, then more."""
+    """Examples with their outcomes, in growing batches: the first result should come soon."""
     most = run.task.view.searched
     size, place = max(1, most // 10), 0
     while place < len(numbers):
@@ -216,32 +217,33 @@ def _searched(run: LoadedRun, rows: Rows, numbers: list[int]) -> Iterator[tuple[
 
 
 def draw_reports(
-    run: LoadedRun, examples: Examples, rows: Sequence[ExampleReport], path: Path
+    run: LoadedRun, examples: Examples, reports: Sequence[ExampleReport], path: Path
 ) -> Path:
-    """Draws rows into a PNG.
+    """Draws examples to a file.
 
     Args:
-        run: Theirs.
-        examples: The rows.
-        rows: The same, inspected.
-        path: What to write.
+        run: Their run.
+        examples: The examples.
+        reports: The reports on them.
+        path: The picture to write.
     """
-    numbers = f"row{'s'[: len(rows) > 1]} " + ", ".join(str(one.number) for one in rows)
-    title = f"{run_title(run.folder.config)}: {rows[0].split} {numbers}"
+    numbers = ", ".join(str(one.number) for one in reports)
+    kind = f"{reports[0].split} example{'s'[: len(reports) > 1]}"
+    title = f"{run_title(run.folder.config)}: {kind} {numbers}"
     return save(run.task.view.figure(examples, title), path)
 
 
 def _checked(
     run: LoadedRun, numbers: Sequence[int], split: SplitName | None
 ) -> tuple[SplitName, Rows]:
-    """The rows of a split, if all the numbers are among them and there is a layer."""
+    """The rows of a split, if it has all the positions and there is a layer."""
     require_layer(run.folder)
     name, rows = run.rows(split)
     for number in numbers:
         if not 0 <= number < len(rows):
             raise ConfigError(
-                f"{run.folder.path} has {len(rows):,} {name} rows, from 0 to {len(rows) - 1}. "
-                f"Got row {number}."
+                f"{run.folder.path} has {len(rows):,} {name} examples, from 0 to {len(rows) - 1}. "
+                f"Got {number}."
             )
     return name, rows
 

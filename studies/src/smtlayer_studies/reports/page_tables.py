@@ -30,7 +30,7 @@ COMPARED = {
 }  # fmt: skip
 FORWARD = {
     "sat": ("k-good", "satisfy the theory"),
-    "unsat": ("k-bad", "contradict it"),
+    "unsat": ("k-bad", "contradict the theory"),
     "unknown": ("k-none", "are not answered in time"),
 }
 BACKWARD = {

@@ -16,22 +16,21 @@ from smtlayer_studies.tasks.base import Model, Rows, SplitName, Task
 from smtlayer_studies.tasks.examples import Examples
 from smtlayer_studies.tasks.marks import save
 
-_SEED = 1  # the same rows for every run
+_SEED = 1  # the same examples for every run
 _PATIENCE = 20.0  # seconds
 
 
 def draw_run(run: Run, folder: Path, count: int | None = None) -> list[Path]:
-    """Draws a finished run: its curves, and rows with what was read, overruled and answered.
+    """Draws a finished run: its curves, and examples with what was read, overruled and answered.
 
     Args:
-        run: A run with a conventional network has no solver to look at, so only its curves are
-            drawn.
+        run: The run. A conventional network has no solver, so only its curves are drawn.
         folder: Gets `curves.png` and `examples.png`.
-        count: Rows in the picture of examples; by default what suits the task.
+        count: Number of examples; by default that of the task's view.
     """
     made = [draw_curves({run.record.method: run.record}, folder / "curves.png")]
     if run.model.layer is not None:
-        split = cast(SplitName, run.record.split)  # test rows stay unseen while settings are chosen
+        split = cast(SplitName, run.record.split)  # no test data while settings are chosen
         made.append(draw_examples(run.task, run.model, folder / "examples.png", count, split))
     return made
 
@@ -39,14 +38,14 @@ def draw_run(run: Run, folder: Path, count: int | None = None) -> list[Path]:
 def draw_examples(
     task: Task, model: Model, path: Path, count: int | None = None, split: SplitName = "test"
 ) -> Path:
-    """Draws rows of a task: some that the solver corrected, some that went wrong, then others.
+    """Draws examples of a task: some that the solver corrected, some that failed, then others.
 
     Args:
-        task: Where examples are from.
-        model: A network with a layer, which answers by its `eval()` rule.
+        task: The task.
+        model: A network with a layer, which uses its `eval()` rule.
         path: The PNG to write.
-        count: Rows in the picture; by default what suits the task.
-        split: Where rows are taken from.
+        count: Number of examples; by default that of the task's view.
+        split: The split of the examples.
     """
     view = task.view
     shown = view.per_figure if count is None else count
@@ -57,7 +56,7 @@ def draw_examples(
 def choose_examples(
     task: Task, model: Model, count: int, among: int, split: SplitName = "test"
 ) -> Examples:
-    """Rows worth a look, among some of a split, and what the model makes of them.
+    """Selects examples to show among the first of a split, with the answers of the model.
 
     Raises:
         ValueError: If the model has no layer.
@@ -73,14 +72,14 @@ def choose_examples(
 def collect_examples(
     model: Model, layer: SMTLayer, rows: Rows, index: Tensor, at_once: int
 ) -> Examples:
-    """What a model makes of rows: of all of these, or, where its solver is slow, of the first.
+    """Solves examples: all of them or, if the solver is slow, only the first.
 
     Args:
-        model: In the mode in which its layer is to answer.
-        layer: The model's own.
-        rows: Where to look.
-        index: Numbers of the rows to look at.
-        at_once: How many of them are answered at a time, and so in any case.
+        model: In the mode of its layer that is wanted, `train()` or `eval()`.
+        layer: The layer of the model.
+        rows: The examples of a split.
+        index: Positions of the examples to solve.
+        at_once: Batch size. At least one batch is solved.
     """
     device = next(model.network.parameters(), torch.empty(0)).device
     batch = rows.batch(index)
@@ -92,9 +91,9 @@ def collect_examples(
 
 
 def _answers(layer: SMTLayer, logits: Tensor, known: Tensor | None, least: int) -> Solution:
-    """Answers to the first rows: to all of them, or to as many as patience allows.
+    """Solves batches until all are done or the time is up.
 
-    A badly misread example may take the solver seconds, and it is only for a figure.
+    A badly misread example may take the solver seconds, which is too long for a figure.
     """
     start, parts = time.perf_counter(), []
     for place in range(0, len(logits), least):

@@ -1,4 +1,4 @@
-"""This file gathers what a report tells of a run: its record, its symbols, rows worth a look."""
+"""Summaries of runs: record, confusion of symbols, and explained examples."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -25,14 +25,14 @@ class RunSummary:
     """A run as a report shows it.
 
     Attributes:
-        label: Its name among the others.
-        folder: What it left.
-        note: Why there is nothing below, if there is not.
-        rows: How many rows were looked at, from the first on.
-        split: Where they are from.
-        counts: How many of them came out how.
-        confusions: Of their symbols.
-        examples: Some that were corrected and some that failed; if there are none, some others.
+        label: The name of the run on the page.
+        folder: The folder of the run.
+        note: Why the fields below are empty, if they are.
+        rows: How many examples were solved, from the first on.
+        split: Their split.
+        counts: How many of them have each outcome.
+        confusions: Confusion matrices of their symbols.
+        examples: Some that were corrected and some that failed; if there are none, others.
     """
 
     label: str
@@ -46,13 +46,14 @@ class RunSummary:
 
 
 def summarize(folder: RunFolder, label: str, data_dir: Path | None = None) -> RunSummary:
-    """Reads the first rows that a run was scored on, and explains the telling ones.
+    """Solves the first examples that a run was scored on, and explains some.
 
-    What cannot be read (no model yet, data that are not at hand) is told and not raised.
+    If the model or its data are missing, the summary has a note, and no error is raised.
     """
     if folder.config.layer is None:
-        return RunSummary(label, folder, "A conventional network has no layer: it says nothing of "
-                      "single symbols, and no solver answers.")  # fmt: skip
+        return RunSummary(
+            label, folder, "A conventional network has no layer, and so no symbols to explain."
+        )
     try:
         return _summarize(folder.load(data_dir), label)
     except SMTLayerError as error:
@@ -82,7 +83,7 @@ def _summarize(run: LoadedRun, label: str) -> RunSummary:
 
 
 def labels(folders: Sequence[RunFolder]) -> list[str]:
-    """Short names that tell runs apart: by method, then experiment, then seed, then folder."""
+    """Short distinct names of runs: by method, then experiment, then seed, then folder."""
     configs = [folder.config for folder in folders]
     names = [config.method for config in configs]
     if len({config.experiment for config in configs}) > 1:

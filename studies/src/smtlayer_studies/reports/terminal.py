@@ -1,4 +1,4 @@
-"""This file shows an inspected row in a terminal: picture, symbols, answer, and why."""
+"""Reports on examples in a terminal: picture, symbols, answer and explanation."""
 
 from typing import TYPE_CHECKING
 
@@ -15,18 +15,18 @@ _STYLES: dict[Outcome, str] = {"right": "green", "corrected": "yellow", "failed"
 
 
 def example_text(one: ExampleReport, title: str, width: int) -> "Group":
-    """For a rich console.
+    """A report on an example, for a rich console.
 
     Args:
-        one: What to show.
-        title: Of which run.
-        width: Characters of a line.
+        one: The report.
+        title: The title of the run.
+        width: Characters per line.
     """
     from rich.console import Group
     from rich.padding import Padding
     from rich.text import Text
 
-    head = Text(f"{title}, {one.split} row {one.number}: ", "bold")
+    head = Text(f"{title}, {one.split} example {one.number}: ", "bold")
     parts = [head.append(one.outcome, _STYLES[one.outcome]), Text()]
     if drawn := one.view.terminal(one.examples, 0, width - 2):
         parts.append(Padding(drawn, (0, 0, 1, 2)))  # type: ignore[arg-type]
@@ -38,14 +38,14 @@ def example_text(one: ExampleReport, title: str, width: int) -> "Group":
 
 
 def _symbols(one: ExampleReport) -> "Table | None":
-    """What was read, taken and true."""
+    """One line per symbol: the value that was read, that the solver used, and that is true."""
     from rich.table import Table
     from rich.text import Text
 
     every = one.symbols
     shown = listed(every)
     table = Table(box=None, padding=(0, 2, 0, 1), header_style="dim")
-    for heading in ("symbol", "read", "certainty", "solver took", "truth", ""):
+    for heading in ("symbol", "read", "certainty", "solver", "truth", ""):
         table.add_column(heading, justify="left" if heading in ("symbol", "") else "right")
     for reading in shown:
         table.add_row(
@@ -67,8 +67,8 @@ def _answer(one: ExampleReport) -> "Text":
 
     found, truth = one.answers
     right = one.outcome != "failed"
-    said = Text("  answer  ").append(found, "bold green" if right else "bold red")
-    return said if right or not truth else said.append(f"   truth  {truth}")
+    text = Text("  answer  ").append(found, "bold green" if right else "bold red")
+    return text if right or not truth else text.append(f"   truth  {truth}")
 
 
 def _statements(one: ExampleReport) -> "Table":
