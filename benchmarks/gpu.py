@@ -3,8 +3,8 @@
 import json
 from dataclasses import asdict
 
-from smtlayer.provenance import here
 from smtlayer_benchmarks.speed import layer_against_z3, step_against_dense
+from smtlayer_cli.provenance import here
 
 if __name__ == "__main__":
     for ratio in (layer_against_z3(), *(step_against_dense("cuda") for _ in range(3))):

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from smtlayer.provenance import here
+from smtlayer_cli.provenance import here
 from smtlayer_studies.runs.records import RunRecord
 from smtlayer_studies.runs.run_folder import RECORD
 

@@ -27,13 +27,13 @@ from pysat.solvers import Glucose4
 from rich.console import Console
 from rich.table import Table as RichTable
 
-from smtlayer.provenance import here
 from smtlayer.solvers.clauses.cnf import Cnf
 from smtlayer.solvers.clauses.translation import to_cnf
 from smtlayer.solvers.sat import SatRow
 from smtlayer.solvers.search.maxsat import cheapest_repair
 from smtlayer.solvers.search.oracle import exact_integers
 from smtlayer_benchmarks.boards import READERS, Reading, read_boards
+from smtlayer_cli.provenance import here
 from smtlayer_studies.tasks.sudoku.theory import sudoku_theory
 
 LIMIT_S = 20

@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from smtlayer.lab.laboratory import LabOptions, LabResult, LabRun
-from smtlayer.lab.plot import draw_lab
 from smtlayer_benchmarks.scaling import Cost
 from smtlayer_benchmarks.scaling_plot import draw_scaling
+from smtlayer_cli.lab_plot import draw_lab
 from smtlayer_studies.reports.picture_stamps import png_stamp, records_digest, stamp_png
 from smtlayer_studies.reports.render import markdown
 from smtlayer_studies.reports.result_tables import summary, tables

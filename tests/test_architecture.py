@@ -16,11 +16,16 @@ PACKAGES = (smtlayer, smtlayer_cli, smtlayer_studies, smtlayer_benchmarks, smtla
 SOURCE = Path(smtlayer.__file__).parent
 # Each package of the library may import those before it, and itself.
 PATH = [
-    "errors", "plain", "provenance", "pyplot", "interrupts", "forks", "theory", "solvers", "nn",
+    "errors", "plain", "interrupts", "forks", "theory", "solvers", "nn",
     "explain", "loop", "lightning", "lab",
 ]  # fmt: skip
-# The studies and what uses them; each may import those before it.
-STUDIES = ["smtlayer_cli", "smtlayer_studies", "smtlayer_benchmarks", "smtlayer_playground"]
+# What each of the other packages may import besides the library and itself.
+BESIDE = {
+    "smtlayer_cli": set(),
+    "smtlayer_studies": {"smtlayer_cli"},
+    "smtlayer_benchmarks": {"smtlayer_cli", "smtlayer_studies"},
+    "smtlayer_playground": {"smtlayer_cli", "smtlayer_studies"},
+}
 # `Theory.check` asks solvers about a theory, inside the method; see the comment there.
 # So does `SMTLayer.explain` with the package `explain`.
 EXCEPTIONS = {
@@ -60,6 +65,15 @@ def test_imports_point_left(path):
         if (relative.as_posix(), name) not in EXCEPTIONS
     }
     assert not wrong, f"{relative} imports {sorted(wrong)}"
+
+
+@pytest.mark.parametrize("package", BESIDE)
+def test_distributions_depend_on_those_before_them(package):
+    own = [path for path in FILES if f"/{package}/" in path.as_posix()]
+    assert own
+    for path in own:
+        others = {name for name in imported_packages(path) if name.startswith("smtlayer_")}
+        assert others <= BESIDE[package] | {package}, path
 
 
 def test_the_check_of_imports_sees_a_wrong_one(tmp_path):

@@ -97,9 +97,9 @@ def lab(
     """
     from smtlayer.errors import ConfigError
     from smtlayer.lab import LabOptions
-    from smtlayer.lab.plot import draw_lab
-    from smtlayer.provenance import here
-    from smtlayer.pyplot import check_picture, pyplot
+    from smtlayer_cli.lab_plot import draw_lab
+    from smtlayer_cli.provenance import here
+    from smtlayer_cli.pyplot import check_picture, pyplot
 
     if plot is not None:
         check_picture(plot, "--plot")

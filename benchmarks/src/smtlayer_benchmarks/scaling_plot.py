@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from smtlayer.pyplot import pyplot
 from smtlayer_benchmarks.scaling import QUESTIONS, Cost
+from smtlayer_cli.pyplot import pyplot
 
 _COLOURS = {"Table": "#15803d", "Sat": "#2563eb", "Z3": "#f59e0b"}
 _MARKS = {"Table": "s", "Sat": "o", "Z3": "^"}

@@ -11,11 +11,11 @@ import typer
 from rich.console import Console, Group, RenderableType
 from rich.table import Table as RichTable
 
-from smtlayer import provenance, pyplot
 from smtlayer.errors import ConfigError
 from smtlayer_benchmarks import encodings, scaling, speed, startup, sudoku, timing, workers
 from smtlayer_benchmarks.command import Part
 from smtlayer_benchmarks.scaling_plot import draw_scaling
+from smtlayer_cli import provenance, pyplot
 from smtlayer_cli.waiting import Waiting
 from smtlayer_studies.runs.options import check_device
 

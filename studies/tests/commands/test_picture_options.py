@@ -4,9 +4,9 @@ import sys
 
 import pytest
 
-from smtlayer.pyplot import check_picture
 from smtlayer_cli.app import app
 from smtlayer_cli.errors import ExitCode, exit_code_of
+from smtlayer_cli.pyplot import check_picture
 
 
 def test_plots_without_matplotlib_are_refused_before_the_work(tmp_path, monkeypatch, capsys):

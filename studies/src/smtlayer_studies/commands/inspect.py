@@ -57,7 +57,7 @@ def inspect(
         smtlayer inspect runs/mnist-addition-10/best --failed --runner-up
         smtlayer inspect runs/mnist-addition-10/best --corrected --row 100 --json
     """
-    from smtlayer.pyplot import check_picture
+    from smtlayer_cli.pyplot import check_picture
     from smtlayer_studies.reports import example_report
     from smtlayer_studies.reports.paper import run_title
     from smtlayer_studies.reports.terminal import example_text

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from smtlayer.pyplot import pyplot
+from smtlayer_cli.pyplot import pyplot
 from smtlayer_studies.reports.svg import inline_svg
 from smtlayer_studies.runs import RunRecord
 from smtlayer_studies.tasks.marks import INK, QUIET, save

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from smtlayer.pyplot import pyplot
+from smtlayer_cli.pyplot import pyplot
 from smtlayer_studies.reports.paper import EXPERIMENTS, TITLES, experiment_title
 from smtlayer_studies.reports.result_tables import method_title
 from smtlayer_studies.reports.results import METHODS, Result

@@ -7,7 +7,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from smtlayer.pyplot import pyplot
+from smtlayer_cli.pyplot import pyplot
 
 _LEFT_OUT = re.compile(r"<(metadata|style).*?</\1>| font-family: [^;]*;", re.DOTALL)
 _ID = re.compile(r'( id="|href="#|url\(#)')

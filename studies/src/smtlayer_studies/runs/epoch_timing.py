@@ -6,7 +6,7 @@ from pathlib import Path
 from statistics import fmean, stdev
 
 from smtlayer.errors import ConfigError
-from smtlayer.provenance import here
+from smtlayer_cli.provenance import here
 from smtlayer_studies.runs.build import make_task
 from smtlayer_studies.runs.config import RunConfig
 from smtlayer_studies.runs.options import PretrainOptions

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from smtlayer.errors import ConfigError
-from smtlayer.provenance import here
+from smtlayer_cli.provenance import here
 from smtlayer_studies.runs.config import RunConfig
 from smtlayer_studies.tasks.base import Task
 

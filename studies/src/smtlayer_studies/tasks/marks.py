@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from smtlayer.pyplot import pyplot
+from smtlayer_cli.pyplot import pyplot
 from smtlayer_studies.tasks.examples import Reading
 
 TRUE, FALSE, OVERRULED = "#2563eb", "#cbd5e1", "#f59e0b"

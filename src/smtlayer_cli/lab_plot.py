@@ -6,7 +6,7 @@ from textwrap import wrap
 import torch
 
 from smtlayer.lab.laboratory import GROUNDED, LabResult
-from smtlayer.pyplot import pyplot
+from smtlayer_cli.pyplot import pyplot
 
 _GROUNDED, _STUCK = "#15803d", "#f59e0b"
 _NAME_WIDTH = 38  # characters of a rule on a line
