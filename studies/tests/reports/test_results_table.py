@@ -170,7 +170,7 @@ def test_the_summary_has_five_columns_and_a_line_per_experiment():
 def test_notes_say_what_is_quoted_and_how_many_seeds():
     accuracy, times = tables(made())
     notes = " ".join(accuracy.notes)
-    assert "of 3 seeds, or of as many as stand in brackets" in notes
+    assert "of 3 seeds, or of the number in brackets" in notes
     assert "† Quoted from the paper, Table 1" in notes
     assert "Data: mnist (MNIST+ 10 %); sentences (Liar's puzzle)." in notes
     assert "Ours: a GPU; the paper's †: NVIDIA RTX 3080." in " ".join(times.notes)

@@ -1,4 +1,4 @@
-"""What differs between a run of ours and the paper's method that it stands beside."""
+"""Differences between a run and the paper's method that it is compared with."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -20,22 +20,22 @@ _DATA = {
 NOTES = (
     "What differs from the paper: *digits ≤ 9*, *numbers in range*, *one speaker per sentence*: "
     "facts that the problem states and the paper's formula does not. *Other boards*, *letters a to "
-    "m*, *random word vectors*: data that we could get. *Shifts*: training images are moved at "
-    "random. "
+    "m*, *random word vectors*: in place of the paper's data. *Shifts*: training images are moved "
+    "at random. "
     "*a + b epochs*: pre-training and training. *Cores by confidence*: minimal cores that keep the "
-    "least confident inputs; *mix*, *marginal*, *maxsmt*: another rule. *Log-odds*: weights of "
-    "repairs at test time, softmax in the paper. *Starts*: trainings that fail by their training "
-    "accuracy begin again.",
+    "least confident inputs; *mix*, *marginal*, *maxsmt*: other rules. *Log-odds*: weights of "
+    "repairs at test time, softmax in the paper. *Starts*: a training with a low training accuracy "
+    "is started again.",
 )
 _BATCH = {"mnist-addition": 128, "visual-algebra": 64, "liars-puzzle": 32, "visual-sudoku": 1}
 
 
 def differences(record: Record) -> tuple[str, ...]:
-    """In which ways a run differs from what the paper describes, each in a few words.
+    """The differences between a run and the paper's method, in the words that `NOTES` explains.
 
     A run without a layer is compared with the paper's conventional network, any other with the
-    paper's SMTLayer. `NOTES` explains the words. A record without options, or of an experiment that
-    the paper does not have, cannot be compared.
+    paper's SMTLayer. There are none for a record without options, or of an experiment that the
+    paper does not have.
     """
     config = record["config"]
     if not config or record["experiment"] not in EXPERIMENTS:
@@ -49,7 +49,7 @@ def differences(record: Record) -> tuple[str, ...]:
 
 
 def _knowledge(config: Mapping[str, Any]) -> Iterator[str]:
-    """Data, and what is stated or shown beyond the paper's."""
+    """Data, and additional constraints and training data."""
     task, name = config["task"], config["task"]["name"]
     if name == "visual-sudoku" or name == "liars-puzzle" or task.get("configuration") == 2:
         yield _DATA[name]
@@ -67,7 +67,7 @@ def _knowledge(config: Mapping[str, Any]) -> Iterator[str]:
 
 def _training(config: Mapping[str, Any], quoted: Quoted) -> Iterator[str]:
     pretrain, train = config["pretrain"], config["train"]
-    # A teacher needs one epoch to find where to look, then as many as the network that it teaches.
+    # A teacher takes one epoch for the placement search, then as many as the network it teaches.
     before = {"none": 0, "teacher": 1 + 2 * pretrain["epochs"]}
     epochs = (before.get(pretrain["kind"], pretrain["epochs"]), train["epochs"])
     optimizer, rate = re.fullmatch(r"(\w+)\(([^,]+).*\)", quoted.optimizer).groups()  # type: ignore[union-attr]

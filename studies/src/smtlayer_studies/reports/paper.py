@@ -1,4 +1,4 @@
-"""The paper's own numbers, so that ours stand beside them.
+"""The numbers that the paper reports.
 
 Source: Fredrikson et al., "Learning Modulo Theories" (2023), later published as "Grounding Neural
 Inference with Satisfiability Modulo Theories" (NeurIPS 2023): Table 1 for results (means of five
@@ -15,13 +15,13 @@ from smtlayer_studies.runs import RunConfig
 RESULTS_TABLE = "Table 1"
 TRAINING_TABLE = "Table 2"
 DEVICE = "NVIDIA RTX 3080"
-# What a table says of the numbers that it quotes.
+# The note of tables on the numbers that they quote.
 QUOTED_FROM = (
     f"Quoted from the paper, {RESULTS_TABLE}: means of five seeds, except for the accuracy of "
     "SATNet on Visual Sudoku 100 %, which the paper takes from SATNet's own paper (Wang et al., "
     "2019)."
 )
-# The methods that the paper compares, by our names for them and as a reader would write them.
+# Titles of the methods that the paper compares.
 TITLES = MappingProxyType({
     "conventional": "conventional", "smtlayer": "SMTLayer", "satnet": "SATNet",
     "scallop": "Scallop",
@@ -129,5 +129,5 @@ def experiment_title(name: str) -> str:
 
 
 def run_title(config: RunConfig) -> str:
-    """The experiment of a run as tables call it, and the method."""
+    """The title of a run: experiment and method."""
     return f"{experiment_title(config.experiment)}, {config.method}"

@@ -1,4 +1,4 @@
-"""Renders tables of text: in a terminal, in Markdown, LaTeX and HTML."""
+"""Tables of results in a terminal, in Markdown, LaTeX and HTML."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -10,7 +10,7 @@ from smtlayer_studies.reports.result_tables import DASH, QUOTED, TIMES, TextTabl
 if TYPE_CHECKING:
     from rich.table import Table as RichTable
 
-# What a cell holds that LaTeX would read as its own.
+# Special characters of LaTeX.
 _LATEX = str.maketrans({
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_",
     "{": r"\{", "}": r"\}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
@@ -70,7 +70,7 @@ def _latex_row(cells: Iterable[str]) -> str:
 
 
 def html(tables: Iterable[TextTable], title: str = "Results") -> str:
-    """A page that needs nothing else."""
+    """A self-contained page."""
     body = "\n".join(_html(table) for table in tables)
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
@@ -100,11 +100,11 @@ def _html(table: TextTable) -> str:
 
 
 def terminal(table: TextTable, width: int) -> "RichTable":
-    """For a rich console: a line between experiments, the notes below.
+    """A table for a rich console, with a line between experiments and the notes below.
 
     Args:
-        table: What to show.
-        width: Characters of the console; where they are few, the last column is wrapped.
+        table: The table.
+        width: Characters of the console; if they are few, the last column is wrapped.
     """
     from rich import box
     from rich.table import Table as RichTable
@@ -127,7 +127,7 @@ def terminal(table: TextTable, width: int) -> "RichTable":
 
 
 def terminal_width(table: TextTable) -> int:
-    """Characters that a terminal needs to show a table well."""
+    """Width at which no cell of a table is wrapped."""
     widths = [
         min(_WIDEST, max(len(text) for text in (column.title, *(row[i] for row in table.rows))))
         for i, column in enumerate(table.columns)
@@ -136,7 +136,7 @@ def terminal_width(table: TextTable) -> int:
 
 
 def _marked(text: str, mark: str, written: Callable[[str], str]) -> str:
-    """A note with its emphasised words marked."""
+    """A note with markup for its emphasised words."""
     parts = _EMPHASIS.split(text)  # plain, emphasised, plain, ...
     return "".join(mark.format(written(p)) if i % 2 else written(p) for i, p in enumerate(parts))
 

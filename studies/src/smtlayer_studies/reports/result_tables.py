@@ -1,4 +1,4 @@
-"""Lays results out as tables of text, ours beside the paper's, for any way of rendering them."""
+"""Tables of results, ours beside the paper's, as text that any format can render."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -36,12 +36,12 @@ class Column:
     """A column of a table."""
 
     title: str
-    is_text: bool = False  # else numbers, which stand at the right
+    is_text: bool = False  # else numbers, which are aligned at the right
 
 
 @dataclass(frozen=True)
 class TextTable:
-    """A table without a look."""
+    """A table without a format."""
 
     name: str
     title: str
@@ -51,7 +51,7 @@ class TextTable:
 
 
 def method_title(method: str) -> str:
-    """What a method of an experiment is called in tables."""
+    """The title of a method in tables."""
     return METHOD_TITLES.get(method, f"ours, {method}")
 
 
@@ -79,7 +79,7 @@ def tables(results: Sequence[Result]) -> tuple[TextTable, TextTable]:
 
 
 def summary(results: Sequence[Result]) -> TextTable:
-    """One line per experiment: what a reader of the README wants to know."""
+    """One line per experiment, for the README."""
     count = _usual_count(results)
     rows = []
     for experiment in dict.fromkeys(result.experiment for result in results):
@@ -99,7 +99,7 @@ def summary(results: Sequence[Result]) -> TextTable:
 
 
 def _usual_count(results: Sequence[Result]) -> int:
-    """How many seeds most results have."""
+    """The most frequent number of seeds."""
     usual = Counter(len(result.seeds) for result in results).most_common(1)
     return usual[0][0] if usual else 0
 
@@ -140,7 +140,7 @@ def _time_rows(results: Sequence[Result]) -> Iterator[tuple[str, ...]]:
 
 
 def _with_quoted(results: Sequence[Result]) -> Iterator[tuple[Result, str | None]]:
-    """Results, and methods that are quoted from the paper: each where a reader would compare it."""
+    """Results and methods quoted from the paper, each next to what it is compared with."""
     for experiment in dict.fromkeys(result.experiment for result in results):
         ours = [result for result in results if result.experiment == experiment]
         known = EXPERIMENTS[experiment].methods if experiment in EXPERIMENTS else {}
@@ -191,13 +191,14 @@ def _accuracy_notes(results: Sequence[Result], count: int) -> tuple[str, ...]:
     splits = "liars-puzzle" in {result.experiment for result in results}
     return (
         f"Ours: mean ± sample standard deviation of {seeds}"
-        + (", or of as many as stand in brackets." if varied else ".")
-        + (" Each seed of the liar's puzzle has a split of its own." if splits else ""),
+        + (", or of the number in brackets." if varied else ".")
+        + (" Each seed of the liar's puzzle has a different split." if splits else ""),
         f"{QUOTED} {QUOTED_FROM} SATNet and Scallop were not run here.",
         "Same budget: a dense head in place of the layer, with the optimiser, epochs and shifts of "
-        "*ours*. Paper's recipe: its optimiser, epochs, pre-training and rules, as far as the last "
-        "column does not say otherwise.",
-        "Symbols read: how often the network reads a whole symbol as it is shown, without a label.",
+        "*ours*. Paper's recipe: its optimiser, epochs, pre-training and rules, except for what "
+        "the last column lists.",
+        "Symbols read: accuracy of the network on single symbols, which have no labels in "
+        "training.",
         *NOTES,
         f"Data: {_data(results)}.",
     )
@@ -217,8 +218,8 @@ def _time_notes(results: Sequence[Result]) -> tuple[str, ...]:
     return (
         f"Ours: {devices or 'not timed'}; the paper's {QUOTED}: {DEVICE}. Only ratios can be "
         "compared.",
-        "Dense head: the same network, rows, batches, optimiser and shifts without the layer, "
-        "timed in turn in one process that has the machine to itself. Ratio: of the mean seconds, "
-        f"± the sample standard deviation over the timed epochs; fewer than {LEAST_EPOCHS} give "
-        "none.",
+        "Dense head: the same network, examples, batches, optimiser and shifts without the layer, "
+        "timed alternately in one process on an otherwise idle machine. Ratio: of the mean "
+        "seconds, ± the sample standard deviation over the timed epochs; none for fewer than "
+        f"{LEAST_EPOCHS} epochs.",
     )

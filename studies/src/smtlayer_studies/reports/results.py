@@ -1,7 +1,6 @@
-"""This file turns records of runs into rows of results: pure functions, and a reader of the folder.
+"""Results over seeds, from the records and timing records in a folder.
 
-A record is what one run left, a timing record what one quiet process measured. Both are plain data
-here, as their JSON files hold them.
+Records are plain data here, as their JSON files hold them.
 """
 
 import json
@@ -20,7 +19,7 @@ from smtlayer_studies.runs.records import with_current_names
 
 Record = Mapping[str, Any]
 METHODS = ("conventional", "conventional-same-budget", "paper", "best", "no-shift")
-LEAST_EPOCHS = 5  # to be timed, for a ratio to be shown
+LEAST_EPOCHS = 5  # timed epochs that a ratio needs
 _RECORD = re.compile(r"(?P<method>.+)-seed(?P<seed>\d+)\.json")
 _TIMING = "-timing.json"
 _NEEDED = (
@@ -39,22 +38,23 @@ class Result:
 
     Attributes:
         experiment: Name of the experiment.
-        method: Name of the method in it.
-        seeds: In rising order.
+        method: Name of the method.
+        seeds: In increasing order.
         accuracy: Test accuracy of each seed, per cent.
-        mean: Of the accuracies.
-        sd: Their sample standard deviation; None for one seed.
+        mean: Mean of the accuracies.
+        sd: Sample standard deviation of the accuracies; None for one seed.
         representation: Symbols that the network reads right, per cent, mean of the seeds; None
             without a layer.
-        epoch_seconds: Mean seconds of an epoch: from the timing record if there is one.
+        epoch_seconds: Mean seconds per epoch: from the timing record if there is one.
         conventional_seconds: The same with a dense head in place of the layer; None if not timed.
-        epoch_ratio: Of the two, timed in turn in one process; None if fewer than five were timed.
-        epoch_ratio_sd: Its sample standard deviation over the timed epochs.
-        timed_epochs: How many; 0 if not timed.
-        data: What the runs learned from.
-        device: What they ran on.
-        epochs: The most epochs of pre-training, and of training, that a seed took.
-        differences: From the paper's method, see `differences`.
+        epoch_ratio: Ratio of the two, timed alternately in one process; None for fewer than five
+            timed epochs.
+        epoch_ratio_sd: Sample standard deviation of the ratio over the timed epochs.
+        timed_epochs: Number of timed epochs; 0 if not timed.
+        data: Training data.
+        device: Device that the runs used.
+        epochs: Epochs of pre-training and of training; the maximum over the seeds.
+        differences: Differences from the paper's method, see `differences`.
     """
 
     experiment: str
@@ -75,7 +75,7 @@ class Result:
     differences: tuple[str, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
-        """For machines: one object per experiment and method."""
+        """Plain data for JSON."""
         return {
             "experiment": self.experiment,
             "method": self.method,
@@ -97,14 +97,14 @@ class Result:
 
 @dataclass(frozen=True)
 class Folder:
-    """What a folder of results holds."""
+    """The records of a folder of results."""
 
     records: tuple[Record, ...]
     timings: tuple[Record, ...]
 
 
 def left_out(record: Record) -> str:
-    """Why no table shows a run, or nothing if tables do.
+    """Why a run is left out of all tables; empty if it is not.
 
     Examples:
         >>> left_out({"data": "sample"}), left_out({"data": "mnist+hasy", "split": "test"})
@@ -112,15 +112,15 @@ def left_out(record: Record) -> str:
     """
     if "sample" in str(record["data"]).split("+"):
         return "sample data"
-    return "" if record.get("split", "test") == "test" else "not scored on test rows"
+    return "" if record.get("split", "test") == "test" else "not scored on test examples"
 
 
 def results_of(records: Iterable[Record], timings: Iterable[Record] = ()) -> list[Result]:
-    """Results in the order of the paper's table: rows, then methods as in `METHODS`, then others.
+    """Results in the order of the paper's table, then of `METHODS`.
 
     Args:
-        records: Of runs; those that no table shows are left out.
-        timings: Of epochs timed in turn, one per experiment and method.
+        records: Records of runs; see `left_out` for those that are ignored.
+        timings: Timing records, one per experiment and method.
     """
     groups: dict[tuple[str, str], dict[int, Record]] = {}
     for record in records:
@@ -144,7 +144,7 @@ def results_of(records: Iterable[Record], timings: Iterable[Record] = ()) -> lis
 
 
 def results_json(results: Sequence[Result]) -> str:
-    """A JSON list with an object for each experiment and method; shares are per cent."""
+    """A JSON list with one object per experiment and method; shares are in per cent."""
     return json.dumps([result.as_dict() for result in results], indent=2, allow_nan=False)
 
 
@@ -170,7 +170,7 @@ def _result(group: Sequence[Record], timing: Record | None) -> Result:
         mean=fmean(accuracy),
         sd=stdev(accuracy) if len(accuracy) > 1 else None,
         representation=fmean(read) if read else None,
-        # Runs may have shared a device, so what a quiet process measured comes first.
+        # Runs may have shared a device, so a timing record is preferred.
         epoch_seconds=fmean(r["epoch_seconds"] for r in ([timing] if timing else group)),
         conventional_seconds=timing["conventional_epoch_seconds"] if timing else None,
         epoch_ratio=timing["ratio"] if timing else None,
@@ -216,14 +216,14 @@ def read_results(folder: Path) -> Folder:
 
     Raises:
         MissingDataError: If it has no record of a run.
-        ConfigError: If a file is not the record that its name says.
+        ConfigError: If a file is not the record that its name promises.
     """
     records, timings = [], []
     for path in sorted(folder.glob("*/*.json")):
         if named := _RECORD.fullmatch(path.name):
             record = read_record(path, _NEEDED)
-            said = (record["experiment"], record["method"], str(record["seed"]))
-            _check_name(path, said, (path.parent.name, named["method"], named["seed"]))
+            held = (record["experiment"], record["method"], str(record["seed"]))
+            _check_name(path, held, (path.parent.name, named["method"], named["seed"]))
             records.append(record)
         elif path.name.endswith(_TIMING):
             record = read_record(path, _NEEDED_TIMING)
@@ -239,7 +239,7 @@ def read_results(folder: Path) -> Folder:
 
 
 def read_record(path: Path, needed: Iterable[str] = _NEEDED) -> dict[str, Any]:
-    """A record as plain data, with the entries that a table needs.
+    """Reads a record as plain data, and checks that it has what tables need.
 
     Raises:
         ConfigError: If the file is not JSON, or an entry is missing.
@@ -262,9 +262,9 @@ def read_record(path: Path, needed: Iterable[str] = _NEEDED) -> dict[str, Any]:
     return record
 
 
-def _check_name(path: Path, said: tuple[str, ...], named: tuple[str, ...]) -> None:
-    if said != named:
+def _check_name(path: Path, held: tuple[str, ...], named: tuple[str, ...]) -> None:
+    if held != named:
         raise ConfigError(
-            f"{path} should hold {', '.join(named)} by its name. It holds {', '.join(said)}: "
+            f"{path} should hold {', '.join(named)} by its name. It holds {', '.join(held)}: "
             "rename it, or remove it."
         )

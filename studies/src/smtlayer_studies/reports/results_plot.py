@@ -22,12 +22,12 @@ _LEAST = 0.05  # errors below this, in per cent, are drawn as this
 
 
 def draw_table(results: Sequence[Result], path: Path) -> Path:
-    """Draws a band for each experiment of the table, with a dot for each seed of each method.
+    """Draws one band per experiment, with one dot per seed of each method.
 
-    The scale is that of errors, so that 98 and 99 % lie as far apart as 96 and 98 %.
+    The scale is logarithmic in the error: 98 and 99 % are as far apart as 96 and 98 %.
 
     Args:
-        results: What to draw, in the order of the table.
+        results: The results, in the order of the table.
         path: The picture to write.
     """
     plt = pyplot()
@@ -43,8 +43,9 @@ def draw_table(results: Sequence[Result], path: Path) -> Path:
     _legend(axis, results)
     figure.suptitle("Test accuracy: one dot per seed; bars are the paper's SMTLayer", fontsize=13)
     figure.text(
-        0.5, 0.006, "The scale is that of errors. Numbers at the right: our mean, and the paper's. "
-        "What differs between the two is in the table.",
+        0.5, 0.006,
+        "The scale is logarithmic in the error. Numbers at the right: our mean, and the paper's. "
+        "Differences between the two are in the table.",
         ha="center", va="bottom", fontsize=8, color="#475569",
     )  # fmt: skip
     figure.tight_layout(rect=(0, 0.02, 1, 0.99))
@@ -55,7 +56,7 @@ def draw_table(results: Sequence[Result], path: Path) -> Path:
 
 
 def _position(accuracy: float) -> float:
-    """Where an accuracy in per cent lies: minus the logarithm of its error."""
+    """The position of an accuracy in per cent: minus the logarithm of its error."""
     return -math.log10(max(_LEAST, 100 - accuracy) / 100)
 
 
