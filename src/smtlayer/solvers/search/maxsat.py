@@ -19,9 +19,10 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, final
 
+from pysat.card import ITotalizer
+
 from smtlayer.solvers.base import Status
 from smtlayer.solvers.search.oracle import Answer, Oracle
-from smtlayer.solvers.search.totalizer import Totalizer
 
 _SHORT = 20  # cores; later ones are minimized
 _PATIENCE_S = 0.05  # a longer search may run out of time, so it first improves its model
@@ -61,7 +62,7 @@ class _Search:
         self._wanted = list(wanted)
         self._weights = weights
         self._rest = dict(weights)  # of soft literals and totalizer outputs: the remaining weight
-        self._totalizers: dict[int, tuple[Totalizer, int]] = {}  # by literal "at most so many"
+        self._totalizers: dict[int, tuple[Any, int]] = {}  # by literal "at most so many"
         self._lower_bound = 0
         self._cost: int | None = None  # of the best model so far
         self._best: Any = None
@@ -157,22 +158,21 @@ class _Search:
                 del self._rest[x]
             if x in self._totalizers:
                 totalizer, most = self._totalizers[x]
-                self._add_soft(totalizer, most + 1, least)
+                if most + 1 < len(totalizer.lits):
+                    totalizer.increase(ubound=most + 1, top_id=self._oracle.top)
+                    self._add_soft(totalizer, most + 1, least)
         if len(core) > 1:
-            self._add_soft(Totalizer([-x for x in core]), 1, least)
+            totalizer = ITotalizer([-x for x in core], ubound=1, top_id=self._oracle.top)
+            self._add_soft(totalizer, 1, least)
 
-    def _add_soft(self, totalizer: Totalizer, most: int, weight: int) -> None:
+    def _add_soft(self, totalizer: Any, most: int, weight: int) -> None:
         """Adds the soft literal "at most `most` of the totalizer's literals hold"."""
-        if most >= totalizer.size:
-            return
-        self._oracle.add(totalizer.grow(most + 1, self._new_variable))
-        literal = -totalizer.at_least(most + 1)
+        clauses = totalizer.cnf.clauses
+        self._oracle.top = totalizer.top_id
+        self._oracle.add(clauses[len(clauses) - totalizer.nof_new :])
+        literal = -totalizer.rhs[most]  # not "at least most + 1"
         self._rest[literal] = self._rest.get(literal, 0) + weight
         self._totalizers[literal] = (totalizer, most)
-
-    def _new_variable(self) -> int:
-        self._oracle.top += 1
-        return self._oracle.top
 
 
 def next_stratum(weights: Mapping[int, int], last: int | None) -> int | None:
