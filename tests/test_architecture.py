@@ -1,6 +1,7 @@
 """The tree is the path of the data, and stays small."""
 
 import ast
+import re
 from functools import cache
 from pathlib import Path
 
@@ -11,6 +12,8 @@ import smtlayer_benchmarks
 import smtlayer_cli
 import smtlayer_playground
 import smtlayer_studies
+from smtlayer_studies.runs import experiment_names
+from smtlayer_studies.tasks.data import FILES as DATA_FILES
 
 PACKAGES = (smtlayer, smtlayer_cli, smtlayer_studies, smtlayer_benchmarks, smtlayer_playground)
 SOURCE = Path(smtlayer.__file__).parent
@@ -80,6 +83,22 @@ def test_the_check_of_imports_sees_a_wrong_one(tmp_path):
     wrong = tmp_path / "wrong.py"
     wrong.write_text("from smtlayer.nn import SMTLayer\nimport smtlayer_studies.commands.train\n")
     assert imported_packages(wrong) == {"nn", "smtlayer_studies"}
+
+
+def studied_names() -> set[str]:
+    """The words in the names of experiments and data sets, without those of plain English."""
+    names = {*experiment_names(), *(file.dataset for file in DATA_FILES.values())}
+    words = {word for name in names for word in name.split("-")}
+    return {word for word in words if not word.isdecimal()} - {"addition", "visual", "puzzle"}
+
+
+@pytest.mark.parametrize("package", [smtlayer, smtlayer_cli], ids=lambda one: one.__name__)
+def test_no_experiment_or_data_set_is_named_in_the_library(package):
+    names = studied_names()
+    assert {"mnist", "sudoku", "liars", "algebra", "hasy"} <= names
+    for path in Path(package.__file__ or "").parent.rglob("*.py"):
+        words = set(re.findall(r"[a-z]+", path.read_text().lower()))
+        assert not words & names, path
 
 
 @pytest.mark.parametrize("path", FILES, ids=name_of)

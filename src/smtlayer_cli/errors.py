@@ -158,18 +158,15 @@ def _code_and_text(error: Exception) -> tuple[ExitCode, str]:
 
 def _usage(error: Any) -> str:
     """The message of a click error, and where to find help; its type depends on Typer's version."""
-    text = str(error.format_message()).replace("Value error, ", "").strip().rstrip(".")
+    # Typer reads values by pydantic.
+    problems: list[dict[str, Any]] = getattr(error.__cause__, "errors", list)()
+    if problems and problems[0]["type"] == "value_error":
+        error.message = str(problems[0]["ctx"]["error"])
+    elif problems:  # messages about numbers lack the value
+        error.message = f"{problems[0]['msg']}. Got {problems[0]['input']}"
+    text = str(error.format_message()).strip().rstrip(".")
     command = "smtlayer" if error.ctx is None else error.ctx.command_path
     option = getattr(error, "option_name", None)
     if command != "smtlayer" and option in _BEFORE_A_COMMAND:
         return f"{text}. It comes before the command, as in: smtlayer {option} train."
-    end = "" if text.endswith("?") else "."
-    return f"{text}{end}{_given(error, text)} See: {command} --help"
-
-
-def _given(error: Any, text: str) -> str:
-    """The value, if the message lacks it, as pydantic's messages about numbers do."""
-    if type(error.__cause__).__name__ != "ValidationError":
-        return ""
-    given = error.__cause__.errors()[0]["input"]
-    return "" if repr(given) in text or "Got " in text else f" Got {given}."
+    return f"{text}{'' if text.endswith('?') else '.'} See: {command} --help"

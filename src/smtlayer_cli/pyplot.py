@@ -3,7 +3,8 @@
 from pathlib import Path
 from typing import Any
 
-from smtlayer.errors import ConfigError, MissingPackageError, install_command
+from smtlayer.errors import ConfigError, MissingPackageError
+from smtlayer_cli.plugins import install_command
 
 _FORMATS = ("png", "pdf", "svg", "jpg", "jpeg", "webp", "tif", "tiff", "eps", "ps")
 

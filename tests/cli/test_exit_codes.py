@@ -1,9 +1,11 @@
 """Exit codes mean something; errors are one line with a remedy; --debug shows the trace."""
 
+import compileall
 import errno
 import os
 import re
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -14,6 +16,7 @@ import typer
 from rich.console import Console
 
 import smtlayer as smtlayer_package
+import smtlayer_cli
 from helpers import running
 from shell import COMMAND, parsed, python, smtlayer, smtlayer_process
 from smtlayer.errors import (
@@ -111,10 +114,39 @@ def test_other_errors_are_one_line_with_a_remedy(error, code, message, capsys, m
     assert shown.count("\n") == 1
 
 
-def test_what_was_given_wrong_is_reported_from_a_bug(capsys):
+def test_a_wrong_argument_is_not_a_bug(capsys):
     assert exit_code_of(lambda: parse_rule("nonsense")) == ExitCode.USAGE
     assert "expected core, maxsmt" in capsys.readouterr().err
     assert exit_code_of(lambda: int("nonsense")) == ExitCode.BUG
+
+
+def test_a_wrong_argument_is_not_a_bug_where_the_sources_are_absent(tmp_path):
+    for package in (smtlayer_package, smtlayer_cli):
+        folder = Path(package.__file__).parent
+        shutil.copytree(folder, tmp_path / folder.name)
+    compileall.compile_dir(tmp_path, quiet=1, legacy=True)
+    for source in tmp_path.rglob("*.py"):
+        source.unlink()
+    code = """
+from smtlayer.nn import parse_rule
+from smtlayer_cli.errors import exit_code_of
+import smtlayer
+assert smtlayer.__file__.endswith(".pyc")
+print(exit_code_of(lambda: parse_rule("nonsense")))
+"""
+    path = f"{tmp_path}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"
+    assert python(code, PYTHONPATH=path).stdout == "2\n"
+
+
+def test_an_installation_that_cannot_be_imported_is_one_line(tmp_path):
+    (tmp_path / "torch.py").write_text("raise OSError('libtorch.so is missing')")
+    path = f"{tmp_path}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"
+    done = smtlayer_process("lab", "x.smt2", PYTHONPATH=path)
+    assert done.returncode == 3
+    assert done.stderr == (
+        "smtlayer: smtlayer cannot be imported (OSError: libtorch.so is missing). "
+        "See: smtlayer doctor\n"
+    )
 
 
 def test_what_ends_without_an_error_keeps_its_code(capsys):

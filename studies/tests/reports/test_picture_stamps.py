@@ -3,6 +3,7 @@ import base64
 import pytest
 import torch
 
+from smtlayer.errors import ArgumentError
 from smtlayer_studies.reports.picture_stamps import png_stamp, records_digest, stamp_png
 from smtlayer_studies.tasks.html import png_uri
 
@@ -61,5 +62,5 @@ def test_only_png_files_are_stamped(tmp_path):
     path = tmp_path / "picture.svg"
     path.write_text("<svg/>")
     assert png_stamp(path) is None
-    with pytest.raises(ValueError, match=r"stamp_png expects a PNG file. Got .*picture\.svg"):
+    with pytest.raises(ArgumentError, match=r"stamp_png expects a PNG file. Got .*picture\.svg"):
         stamp_png(path, "0")

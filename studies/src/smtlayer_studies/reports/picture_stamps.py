@@ -6,6 +6,8 @@ import zlib
 from collections.abc import Iterable
 from pathlib import Path
 
+from smtlayer.errors import ArgumentError
+
 _SIGNATURE = b"\x89PNG\r\n\x1a\n"
 _KEYWORD = b"Records\0"
 _DIGITS = 16
@@ -52,7 +54,7 @@ def stamp_png(path: str | Path, digest: str) -> Path:
     path = Path(path)
     data = path.read_bytes()
     if not data.startswith(_SIGNATURE):
-        raise ValueError(f"stamp_png expects a PNG file. Got {path}, which is not one.")
+        raise ArgumentError(f"stamp_png expects a PNG file. Got {path}, which is not one.")
     rest = data[_HEAD_END:]
     if png_stamp(path) is not None:
         rest = rest[12 + struct.unpack(">I", rest[:4])[0] :]

@@ -8,6 +8,7 @@ from typing import cast
 import torch
 from torch import Tensor
 
+from smtlayer.errors import ArgumentError
 from smtlayer.nn import SMTLayer
 from smtlayer.solvers import Solution
 from smtlayer_studies.reports.curves import draw_curves
@@ -62,7 +63,7 @@ def choose_examples(
         ValueError: If the model has no layer.
     """
     if model.layer is None:
-        raise ValueError("choose_examples expects a model with an SMTLayer. Got one without.")
+        raise ArgumentError("choose_examples expects a model with an SMTLayer. Got one without.")
     rows = task.rows(split, among, _SEED)
     index = torch.arange(min(among, len(rows)))
     return collect_examples(model.eval(), model.layer, rows, index, count).selected(count)
