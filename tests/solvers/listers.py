@@ -7,10 +7,9 @@ PLENTY = 10**9
 
 def every_model(lister):
     found = []
-    with lister:
-        while lister.check():
-            found.append(lister.signs())
-            lister.forbid()
+    while lister.check():
+        found.append(lister.signs())
+        lister.forbid()
     return sorted(found)
 
 

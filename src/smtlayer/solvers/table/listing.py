@@ -2,7 +2,7 @@
 
 import copy
 from collections.abc import Sequence
-from typing import Protocol, Self, final
+from typing import Protocol, final
 
 import z3
 from pysat.solvers import Minisat22
@@ -29,16 +29,10 @@ class Lister(Protocol):
     @property
     def literals(self) -> Sequence[int]:
         """One literal per column, without known equivalents and negations of earlier ones."""
-        ...
 
     @property
     def max_work(self) -> int:
         """The largest number of steps of all queries together."""
-        ...
-
-    def __enter__(self) -> Self: ...
-
-    def __exit__(self, *_: object) -> None: ...
 
     def check(self, literals: Sequence[int] = ()) -> bool:
         """Whether a model remains in which these literals are true.
@@ -47,19 +41,15 @@ class Lister(Protocol):
             OutOfWorkError: If the work limit is reached.
             UndecidedError: If the solver does not know.
         """
-        ...
 
     def values(self) -> set[int]:
         """The literals of columns that are true in the model of the last query."""
-        ...
 
     def signs(self) -> list[int]:
         """The signs of all columns in that model."""
-        ...
 
     def forbid(self) -> None:
         """Rules out that model and all that agree with it on the columns."""
-        ...
 
 
 @final
@@ -71,12 +61,6 @@ class ClauseLister:
         self.literals = [*dict.fromkeys(abs(x) for x in cnf.columns)]
         self._cnf = cnf
         self._solver = Minisat22(bootstrap_with=cnf.clauses)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._solver.delete()
 
     def check(self, literals: Sequence[int] = ()) -> bool:
         """See `Lister`."""
@@ -134,11 +118,6 @@ class TermLister:
         self._solver = z3.SimpleSolver(ctx=context)
         self._solver.add(*own.formulas)
         self._solver.add(*(x == column for x, column in zip(self._terms, columns, strict=True)))
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None: ...
 
     def check(self, literals: Sequence[int] = ()) -> bool:
         """See `Lister`."""

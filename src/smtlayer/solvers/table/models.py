@@ -126,8 +126,7 @@ def _list(theory: Theory, max_models: int, max_work: int) -> Models:
         lister = TermLister(theory, max_work)
         fits_sat, sat_error = False, error.reason
     found: list[list[int]] = []
-    with lister:
-        ending, reason = _collect(lister, max_models, found)
+    ending, reason = _collect(lister, max_models, found)
     signs = torch.tensor(sorted(found), dtype=torch.int8, device="cpu")
     signs = signs.reshape(len(found), theory.n_inputs + theory.n_outputs)
     return Models(*_columns(theory, signs), ending, reason, fits_sat, sat_error)
