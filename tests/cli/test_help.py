@@ -17,10 +17,9 @@ from smtlayer_cli.errors import MEANINGS
 from smtlayer_cli.lab import lab
 from smtlayer_cli.plugins import EXTRA_OF, Panel, plugins
 from smtlayer_studies.commands import complete as studies
-from smtlayer_studies.plugin import LAB_PROBLEMS
 from smtlayer_studies.runs import experiment_names, load_experiment
 from smtlayer_studies.tasks.data import FILES
-from smtlayer_studies.tasks.lab_problems import LAB_TASKS
+from smtlayer_studies.tasks.registry import find_lab_problems
 
 COMMANDS = [command for plugin in plugins() for command in plugin.commands]
 NAMES = [command.name for command in COMMANDS]
@@ -146,8 +145,8 @@ def test_the_defaults_of_lab_are_those_of_the_library():
 
 def test_completion_offers_what_the_library_knows():
     assert complete.rules("") == list(RULES)
-    assert complete.problems("") == list(LAB_PROBLEMS) == list(LAB_TASKS)
-    assert ", ".join(LAB_PROBLEMS) in signature(lab).parameters["theory"].default.help
+    assert complete.problems("") == list(find_lab_problems())
+    assert ", ".join(find_lab_problems()) in signature(lab).parameters["theory"].default.help
 
 
 def test_completion_offers_what_the_studies_know():

@@ -12,7 +12,8 @@ from smtlayer.lab.laboratory import LabOptions, LabResult, LabRun, run_lab
 from smtlayer.lab.problems import problem_of, symbols_in
 from smtlayer.nn import core
 from smtlayer.theory import Theory, one_hot
-from smtlayer_studies.tasks.lab_problems import LAB_TASKS, task_problem
+from smtlayer_studies.tasks.lab_problems import task_problem
+from smtlayer_studies.tasks.registry import find_lab_problems
 
 SHORT = LabOptions(steps=500)
 
@@ -120,7 +121,7 @@ def test_rows_whose_inputs_leave_outputs_open_are_left_out():
 def test_tasks_show_what_they_show_with_images(name, shown, tested):
     problem = task_problem(name)
     assert (len(problem.shown), len(problem.tested)) == (shown, tested)
-    assert name in LAB_TASKS
+    assert name in find_lab_problems()
 
 
 def test_the_best_rule_grounds_most_seeds():

@@ -47,7 +47,7 @@ class PerfectReader(nn.Module):
 @pytest.fixture(scope="module")
 def perfect():
     run = Trained("visual-sudoku", STATIC, {}, PerfectReader(), sudoku_theory(), {}, "")
-    return SudokuPage(run, DigitBank())
+    return SudokuPage(run, run, DigitBank())
 
 
 def image_of(digit, number=0):

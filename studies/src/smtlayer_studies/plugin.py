@@ -6,20 +6,13 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from smtlayer_cli.plugins import Check, Command, Panel, Plugin
+from smtlayer_studies.tasks.registry import find_lab_problems
 
 if TYPE_CHECKING:
     from smtlayer.lab import LabProblem
     from smtlayer_cli.checks import Finding
 
 _COMMANDS = "smtlayer_studies.commands"
-LAB_PROBLEMS = (
-    "mnist-addition-10",
-    "mnist-addition-100",
-    "visual-algebra",
-    "visual-algebra-as-printed",
-    "liars-puzzle",
-    "liars-puzzle-as-printed",
-)
 
 
 def check_data() -> Iterable[Finding]:
@@ -78,5 +71,5 @@ plugin = Plugin(
         ("SMTLAYER_DOWNLOAD", "1 lets training download missing data."),
     ),
     checks=(Check("Data", "data", check_data),),
-    lab_problems=dict.fromkeys(LAB_PROBLEMS, make_lab_problem),
+    lab_problems=dict.fromkeys(find_lab_problems(), make_lab_problem),
 )  # fmt: skip

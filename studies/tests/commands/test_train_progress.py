@@ -11,7 +11,7 @@ from smtlayer_studies.runs import Event, load_experiment
 
 LESSONS = [
     Event("pretrain", done, 4, 0.5, 0.25, 0.1, epochs=2, part=part)
-    for part in ("teacher", "pupil")
+    for part in ("teacher", "student")
     for done in range(1, 5)
 ]
 TRAINING = [Event("train", done, 2, 0.125, 0.5, 0.0, epochs=1) for done in (1, 2)]
@@ -39,7 +39,7 @@ def test_a_log_has_one_line_per_epoch(shown):
     printed = "loss 0.500, accuracy 25.0%, solver 10% of the time"
     assert lines == [
         f"best, pretrain, {part}: epoch {epoch} of 2, {printed}"
-        for part in ("teacher", "pupil")
+        for part in ("teacher", "student")
         for epoch in (1, 2)
     ] + ["best, train: epoch 1 of 1, loss 0.125, accuracy 50.0%, solver 0% of the time"]
 
@@ -48,7 +48,7 @@ def test_a_terminal_has_a_bar_a_phase_and_no_lines(shown):
     text, bars = shown(LESSONS + TRAINING, force_terminal=True)
     assert "epoch 1 of" not in text
     assert [(bar.description, bar.completed, bar.total) for bar in bars] == [
-        ("pretrain, teacher", 4, 4), ("pretrain, pupil", 4, 4), ("train", 2, 2),
+        ("pretrain, teacher", 4, 4), ("pretrain, student", 4, 4), ("train", 2, 2),
     ]  # fmt: skip
 
 

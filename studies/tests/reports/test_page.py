@@ -192,8 +192,8 @@ def noisy(reader, strength):
 
 
 MADE = {
-    "addition": (lambda: MnistAddition(fake_digits()), PixelReader, 2.0),
-    "algebra 1": (lambda: VisualAlgebra(fake_digits()), PixelReader, 2.0),
+    "addition": (lambda: MnistAddition(digits=fake_digits()), PixelReader, 2.0),
+    "algebra 1": (lambda: VisualAlgebra(digits=fake_digits()), PixelReader, 2.0),
     "algebra 2": (whole_image_algebra, lambda: PixelReader([0, 4, 6, 7]), 2.0),
     "liars": (LiarsPuzzle, lambda: LiarsPuzzle().network(), 0.0),
     "sudoku": (sudoku, PixelReader, 1.6),

@@ -12,6 +12,7 @@ from smtlayer_studies.tasks.algebra.task import VisualAlgebra
 from smtlayer_studies.tasks.base import Model
 from smtlayer_studies.tasks.liars.task import LiarsPuzzle
 from smtlayer_studies.tasks.mnist import Digits
+from smtlayer_studies.tasks.networks import DenseHead
 from smtlayer_studies.tasks.sudoku.boards import make_boards
 from smtlayer_studies.tasks.sudoku.data import SudokuBoards
 from smtlayer_studies.tasks.sudoku.task import VisualSudoku
@@ -20,17 +21,19 @@ from smtlayer_studies.tasks.sudoku.task import VisualSudoku
 def whole_image_algebra():
     labels = torch.arange(10, 14)
     symbols = Digits(torch.full((4, 28, 28), 200, dtype=torch.uint8), labels)
-    return VisualAlgebra(fake_digits(), AlgebraSymbols(symbols, symbols, "fake"), 2)
+    return VisualAlgebra(
+        digits=fake_digits(), symbols=AlgebraSymbols(symbols, symbols, "fake"), configuration=2
+    )
 
 
 def sudoku():
     train, test = make_boards(1, seed=0), make_boards(5, seed=1)
-    return VisualSudoku(fake_digits(), SudokuBoards(train, test, "generated boards"))
+    return VisualSudoku(digits=fake_digits(), boards=SudokuBoards(train, test, "generated boards"))
 
 
 MADE = {
-    "addition": (lambda: MnistAddition(fake_digits()), PixelReader),
-    "algebra 1": (lambda: VisualAlgebra(fake_digits()), PixelReader),
+    "addition": (lambda: MnistAddition(digits=fake_digits()), PixelReader),
+    "algebra 1": (lambda: VisualAlgebra(digits=fake_digits()), PixelReader),
     "algebra 2": (whole_image_algebra, lambda: PixelReader([0, 4, 6, 7])),
     "sudoku": (sudoku, PixelReader),
 }
@@ -67,14 +70,14 @@ def test_liars_puzzles_are_drawn_whatever_the_network_reads(tmp_path):
 
 
 def test_a_conventional_run_has_curves_alone(tmp_path):
-    task = MnistAddition(fake_digits())
-    run = Run(task, Model(PixelReader(), task.head()), record("conventional", solver=0))
+    task = MnistAddition(digits=fake_digits())
+    run = Run(task, Model(PixelReader(), DenseHead(task.theory)), record("conventional", solver=0))
     assert draw_run(run, tmp_path) == [tmp_path / "curves.png"]
     assert not (tmp_path / "examples.png").exists()
 
 
 def test_pictures_show_the_rows_that_were_scored(tmp_path):
-    task, asked = MnistAddition(fake_digits().with_validation(0.34)), []
+    task, asked = MnistAddition(digits=fake_digits().with_validation(0.34)), []
 
     class Asked:
         view = task.view
@@ -89,14 +92,14 @@ def test_pictures_show_the_rows_that_were_scored(tmp_path):
 
 
 def test_examples_need_a_layer():
-    task = MnistAddition(fake_digits())
+    task = MnistAddition(digits=fake_digits())
     with pytest.raises(ValueError, match=r"expects a model with an SMTLayer\. Got one without"):
-        choose_examples(task, Model(PixelReader(), task.head()), 1, among=1)
+        choose_examples(task, Model(PixelReader(), DenseHead(task.theory)), 1, among=1)
 
 
 def test_a_slow_solver_is_asked_about_the_first_rows_alone(monkeypatch):
     monkeypatch.setattr("smtlayer_studies.reports.run_pictures._PATIENCE", -1.0)
-    task = MnistAddition(fake_digits())
+    task = MnistAddition(digits=fake_digits())
     layer = SMTLayer(task.theory)
     assert len(choose_examples(task, Model(PixelReader(), layer), 3, among=50)) == 3
     assert layer.stats.rows == 3

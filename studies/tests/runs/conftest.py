@@ -8,13 +8,14 @@ from torch import nn
 from smtlayer import Theory
 from smtlayer.errors import ConfigError
 from smtlayer_studies.runs import RunConfig
-from smtlayer_studies.tasks.base import Rows
+from smtlayer_studies.tasks.base import Pretraining, Rows
 
 
 class Bits:
     """Rows of two noisy numbers, above or below zero; the label is whether both are above."""
 
-    name, data, data_title = "bits", "made", "numbers made up for tests"
+    name, data_source, data_title = "bits", "made", "numbers made up for tests"
+    scored_split = "test"
 
     def __init__(self):
         a, b, both = z3.Bools("a b both")
@@ -32,14 +33,8 @@ class Bits:
     def network(self):
         return nn.Sequential(nn.Linear(2, 16), nn.ReLU(), nn.Linear(16, 2))
 
-    def head(self):
-        return nn.Sequential(nn.Linear(2, 8), nn.ReLU(), nn.Linear(8, 1))
 
-    def autoencoder(self, network):
-        return Rebuild(network)
-
-
-class Rebuild(nn.Module):
+class Reconstruct(nn.Module):
     def __init__(self, network):
         super().__init__()
         self.network, self.back = network, nn.Linear(2, 2)
@@ -50,7 +45,9 @@ class Rebuild(nn.Module):
 
 @pytest.fixture
 def task():
-    return Bits()
+    bits = Bits()
+    bits.pretraining = Pretraining(autoencoder=Reconstruct)
+    return bits
 
 
 @pytest.fixture

@@ -73,7 +73,7 @@ def test_a_sample_has_sizes_of_its_own():
     [
         (lambda: load_experiment("mnist-adition-10"), "Did you mean 'mnist-addition-10'"),
         (lambda: load_experiment("mnist-additon"), "Did you mean 'mnist-addition'"),
-        (lambda: load_experiment("zzz"), "Experiments are mnist-addition-10"),
+        (lambda: load_experiment("zzz"), "Experiments are liars-puzzle, mnist-addition-10"),
         (lambda: load_experiment("liars-puzzle").config("wrong"), "has the methods conventional"),
         (lambda: load_experiment("x" * 5000), "There is no experiment 'xxx"),
         (
@@ -81,7 +81,7 @@ def test_a_sample_has_sizes_of_its_own():
             "given by its name or by the path of a TOML file. Got None",
         ),
         (lambda: make_task({"name": {"a": 1}}), "There is no task {'a': 1}. Tasks are mnist-add"),
-        (lambda: make_task("chess"), "made of a table of options, as .* Got 'chess'"),
+        (lambda: make_task("chess"), "made of a table of options, with its name. Got 'chess'"),
         (lambda: make_task({"name": "chess"}), "There is no task 'chess'. Tasks are mnist-add"),
         (lambda: make_task({"name": "liars-puzzle", "as_print": 1}), "Did you mean 'as_printed'"),
     ],

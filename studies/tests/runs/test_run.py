@@ -11,6 +11,7 @@ from helpers import GivesUp
 from smtlayer import SMTLayer, Theory, __version__
 from smtlayer.errors import ConfigError
 from smtlayer_studies.runs import Epoch, RunRecord, Trainer, evaluate, run, time_epochs
+from smtlayer_studies.runs.records import with_current_names
 from smtlayer_studies.tasks.base import Batch, Model, Rows
 
 
@@ -104,6 +105,16 @@ def test_solver_counts_of_earlier_records_are_read_by_their_present_names():
     assert read == held
 
 
+@pytest.mark.parametrize(
+    ("method", "kind"), [("best", "distillation"), ("own-network", "placement-search")]
+)
+def test_the_pretraining_of_earlier_records_is_read_by_its_present_name(method, kind):
+    path = Path(__file__).parents[2] / "results" / "visual-algebra-2" / f"{method}-seed0.json"
+    assert json.loads(path.read_text())["config"]["pretrain"]["kind"] in ("teacher", "scouts")
+    assert RunRecord.read(path).config["pretrain"]["kind"] == kind
+    assert with_current_names({"pretrain": {"scout_lr": 0.5}})["pretrain"] == {"placement_lr": 0.5}
+
+
 def test_a_record_that_does_not_exist_is_an_error(tmp_path):
     with pytest.raises(ConfigError, match=r"no record .*record.json. Name the folder of a fin"):
         RunRecord.read(tmp_path / "record.json")
@@ -129,16 +140,15 @@ def test_a_training_that_is_good_enough_is_the_last(config):
     assert record.restarts == []
 
 
-@pytest.mark.parametrize("options", [{"validation": 0.1}, {"apart": 9}])
-def test_validation_rows_are_scored_alone_when_some_are_set_apart(config, task, options):
+def test_the_split_that_the_task_names_is_scored_alone(config, task):
     asked = []
 
     def rows(split, count, seed, epoch=0):
         asked.append(split)
         return type(task).rows(task, "train", count, seed, epoch)
 
-    task.rows = rows
-    record = run(config(task=options)).record
+    task.rows, task.scored_split = rows, "validation"
+    record = run(config()).record
     assert record.split == "validation"
     assert "test" not in asked
 

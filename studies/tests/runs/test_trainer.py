@@ -8,7 +8,7 @@ from helpers import Stop
 from smtlayer.errors import ConfigError
 from smtlayer_studies.runs import Trainer, TrainOptions
 from smtlayer_studies.runs.trainer import learning_rate, task_loss
-from smtlayer_studies.tasks.base import Rows
+from smtlayer_studies.tasks.base import Pretraining, Rows
 
 
 def weights(model):
@@ -142,9 +142,22 @@ def test_the_loss_leaves_out_what_is_not_asked():
     assert outputs.grad[0, 1] == 0
 
 
-def test_scouts_are_for_tasks_that_have_them(task, config):
-    with pytest.raises(ConfigError, match="'scouts' is for tasks that have scouts"):
-        Trainer(task, config(pretrain={"kind": "scouts"})).run()
+def test_pretraining_needs_a_task_that_offers_it(task, config):
+    with pytest.raises(ConfigError, match="'placement-search' needs a layer and a task that offe"):
+        Trainer(task, config(pretrain={"kind": "placement-search"})).run()
+    task.pretraining = Pretraining()
+    with pytest.raises(ConfigError, match=r"bits has no auto-encoder with these options\. Set pre"):
+        Trainer(task, config(pretrain={"kind": "autoencoder"})).run()
+
+
+def test_a_network_starts_from_weights_that_the_task_loads(task, config):
+    def zero(network):
+        for parameter in network.parameters():
+            torch.nn.init.zeros_(parameter)
+
+    task.pretraining = Pretraining(initialize=zero)
+    network = Trainer(task, config())._new_network()
+    assert not any(parameter.any() for parameter in network.parameters())
 
 
 def test_images_of_a_batch_are_moved_together_in_training_alone(task, config):

@@ -212,14 +212,16 @@ def test_what_is_not_to_be_had_is_refused(task):
         LiarsPuzzle(validation=0.99999)
     with pytest.raises(ConfigError, match=r"must leave puzzles .* sets 0 of 9400 apart"):
         LiarsPuzzle(validation=1e-9)
-    with pytest.raises(ConfigError, match="has no auto-encoder"):
-        task.autoencoder(task.network())
+    assert task.pretraining.autoencoder is None  # it has no images to reconstruct
 
 
 def test_the_record_names_the_word_vectors(task):
-    assert (task.name, task.data) == ("liars-puzzle", "liars-puzzle, random 300-d word vectors")
-    padded = LiarsPuzzle(words=WordVectors(torch.ones(21, 100)))
-    assert padded.data == "liars-puzzle, GloVe 100-d padded to 300"
+    assert (task.name, task.data_source) == (
+        "liars-puzzle",
+        "liars-puzzle, random 300-d word vectors",
+    )
+    padded = LiarsPuzzle(vectors=WordVectors(torch.ones(21, 100)))
+    assert padded.data_source == "liars-puzzle, GloVe 100-d padded to 300"
     assert task.data_title != padded.data_title
 
 
@@ -230,7 +232,9 @@ def test_word_vectors_are_padded_with_zeros_and_the_padding_has_none():
     assert torch.equal(table[1:, :100], vectors)
     assert not table[0].any()
     assert not table[:, 100:].any()
-    network = LiarsPuzzle(words=WordVectors(vectors)).network()
+    task = LiarsPuzzle(vectors=WordVectors(vectors))
+    network = task.network()
+    task.pretraining.initialize(network)
     assert torch.equal(network.words.weight, table)
     assert network.words.weight.requires_grad
 

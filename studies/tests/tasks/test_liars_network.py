@@ -30,7 +30,7 @@ def test_the_network_is_the_papers():
 
 
 def test_the_conventional_head_has_one_hidden_layer_of_512():
-    head = LiarsPuzzle().head()
+    head = DenseHead(LiarsPuzzle().theory)
     assert isinstance(head, DenseHead)
     assert [tuple(p.shape) for p in head.parameters()] == [(512, 21), (512,), (3, 512), (3,)]
 

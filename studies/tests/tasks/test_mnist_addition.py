@@ -37,7 +37,7 @@ def test_numbers_above_nine_are_no_digits():
 
 @pytest.mark.parametrize("percent", [10, 25, 50, 75, 100])
 def test_training_shows_exactly_its_share_of_the_pairs(percent):
-    task = MnistAddition(fake_digits(), percent)
+    task = MnistAddition(digits=fake_digits(), percent=percent)
     shown = {tuple(pair) for pair in task.shown.tolist()}
     assert len(shown) == percent
     assert {(d, d) for d in range(10)} <= shown
@@ -48,12 +48,12 @@ def test_training_shows_exactly_its_share_of_the_pairs(percent):
 
 
 def test_more_percent_show_the_same_pairs_and_others():
-    few, many = (MnistAddition(fake_digits(), p).shown.tolist() for p in (25, 50))
+    few, many = (MnistAddition(digits=fake_digits(), percent=p).shown.tolist() for p in (25, 50))
     assert many[:25] == few
 
 
 def test_rows_carry_the_sum_as_target_and_the_digits_as_hidden_symbols():
-    task = MnistAddition(fake_digits(), 10)
+    task = MnistAddition(digits=fake_digits(), percent=10)
     batch = every_row(task.rows("test", 500, 1))
     digits = (batch.features[:, :, 0, 0] * 25.5).round().long()
     assert task.theory.decode(batch.targets * 2 - 1)["total"].tolist() == digits.sum(-1).tolist()
@@ -64,7 +64,7 @@ def test_rows_carry_the_sum_as_target_and_the_digits_as_hidden_symbols():
 
 
 def test_rows_are_the_same_for_the_same_seed_and_epoch():
-    task = MnistAddition(fake_digits(), 10)
+    task = MnistAddition(digits=fake_digits(), percent=10)
     one, two = (task.rows("train", 64, seed=5).items for _ in range(2))
     assert torch.equal(one, two)
     assert not torch.equal(one, task.rows("train", 64, seed=6).items)
@@ -76,7 +76,7 @@ def test_each_split_has_images_of_its_own():
     train, test = (Digits(torch.full((100, 28, 28), 1 + i, dtype=torch.uint8), labels)
                    for i in range(2))  # fmt: skip
     train.images[torch.arange(100) % 10 == 9] = 77  # the last tenth of each digit's
-    task = MnistAddition(DigitData(train, test, "sample").with_validation(0.1), 10)
+    task = MnistAddition(digits=DigitData(train, test, "sample").with_validation(0.1))
     found = {
         split: every_row(task.rows(split, 300, 0)) for split in ("train", "validation", "test")
     }
@@ -89,13 +89,13 @@ def test_each_split_has_images_of_its_own():
 
 def test_without_images_set_apart_there_are_no_validation_rows():
     with pytest.raises(ConfigError, match=r"No images are set apart .* task.validation"):
-        MnistAddition(fake_digits(), 10).rows("validation", 10, 0)
+        MnistAddition(digits=fake_digits(), percent=10).rows("validation", 10, 0)
 
 
 @pytest.mark.parametrize("percent", [0, 9, 101])
 def test_an_impossible_share_is_refused(percent):
     with pytest.raises(ConfigError, match=f"percent must be from 10 to 100. Got {percent}"):
-        MnistAddition(fake_digits(), percent)
+        MnistAddition(digits=fake_digits(), percent=percent)
 
 
 def test_the_digit_network_is_the_papers():
@@ -119,7 +119,7 @@ def test_both_digits_go_through_the_same_network():
 
 
 def test_the_conventional_head_has_one_hidden_layer_of_512():
-    assert [tuple(p.shape) for p in DenseHead(8, 5).parameters()] == [
+    assert [tuple(p.shape) for p in DenseHead(addition_theory()).parameters()] == [
         (512, 8),
         (512,),
         (5, 512),

@@ -44,7 +44,7 @@ def digits():
 
 @pytest.fixture(scope="module")
 def task(digits, boards):
-    return VisualSudoku(digits, boards)
+    return VisualSudoku(digits=digits, boards=boards)
 
 
 def batch_of(task, split, count=ALL, seed=0):
@@ -107,7 +107,7 @@ def test_a_board_keeps_its_images_in_all_epochs_and_with_all_percents(task, digi
     assert torch.equal(rows.bank[1:], digits.train.images)
     assert torch.equal(task.rows("train", ALL, 0).bank, rows.bank)
     assert torch.equal(rows.items[:7], task.rows("train", 7, 0).items)
-    fewer = VisualSudoku(digits, boards, percent=20).rows("train", ALL, 0)
+    fewer = VisualSudoku(digits=digits, boards=boards, percent=20).rows("train", ALL, 0)
     assert torch.equal(fewer.items, rows.items[:10])
     other = task.rows("train", ALL, 1)
     assert torch.equal(other.symbols, rows.symbols)
@@ -118,16 +118,16 @@ def test_a_board_keeps_its_images_in_all_epochs_and_with_all_percents(task, digi
 def test_percents_are_nested_shares_of_the_training_boards(digits, percent, count):
     numbers = torch.arange(9_000 * 81).reshape(9_000, 81).numpy()
     many = SudokuBoards(Boards(numbers, numbers), Boards(-numbers[1:], -numbers[1:]), "boards_10k")
-    chosen = VisualSudoku(digits, many, percent).chosen("train")
+    chosen = VisualSudoku(digits=digits, boards=many, percent=percent).chosen("train")
     assert len(chosen.unique()) == len(chosen) == count
-    everything = VisualSudoku(digits, many).chosen("train")
+    everything = VisualSudoku(digits=digits, boards=many).chosen("train")
     assert torch.equal(chosen, everything[:count])
     assert not torch.equal(everything, torch.arange(9_000))
-    assert len(VisualSudoku(digits, many, percent).chosen("test")) == 8_999
+    assert len(VisualSudoku(digits=digits, boards=many, percent=percent).chosen("test")) == 8_999
 
 
 def test_validation_has_boards_and_images_of_its_own(digits, boards):
-    task = VisualSudoku(digits, boards, percent=80, validation=0.25)
+    task = VisualSudoku(digits=digits, boards=boards, percent=80, validation=0.25)
     train, apart = task.chosen("train"), task.chosen("validation")
     assert (len(train), len(apart)) == (30, 10)
     assert len(torch.cat([train, apart]).unique()) == 40
@@ -144,19 +144,19 @@ def test_what_is_not_to_be_had_is_refused(task, digits, boards):
         task.rows("validation", 10, 0)
     for percent in (0, 101):
         with pytest.raises(ConfigError, match=f"percent must be from 1 to 100. Got {percent}"):
-            VisualSudoku(digits, boards, percent)
+            VisualSudoku(digits=digits, boards=boards, percent=percent)
     with pytest.raises(ConfigError, match=r"validation must be from 0 to below 1\. Got 1\."):
-        VisualSudoku(digits, boards, validation=1)
+        VisualSudoku(digits=digits, boards=boards, validation=1)
     with pytest.raises(
         ConfigError, match=r"must leave boards .* Got 0\.6, which sets 1 of 1 apart"
     ):
-        VisualSudoku(digits, boards, percent=2, validation=0.6).chosen("train")
+        VisualSudoku(digits=digits, boards=boards, percent=2, validation=0.6).chosen("train")
     with pytest.raises(ConfigError, match=r"HintReader\. Got a DigitNetwork"):
-        task.autoencoder(DigitNetwork())
+        task.pretraining.autoencoder(DigitNetwork())
 
 
 def test_the_record_names_images_and_boards(task):
-    assert (task.name, task.data) == ("visual-sudoku", "sample, generated boards")
+    assert (task.name, task.data_source) == ("visual-sudoku", "sample, generated boards")
     assert task.data_title == "60 generated Sudoku boards; a sample of 5,000 MNIST images"
 
 
@@ -186,7 +186,7 @@ def test_a_board_without_hints_has_no_logits():
 
 def test_the_auto_encoder_trains_the_reader_on_hints_alone(task):
     network = task.network()
-    encoder = task.autoencoder(network)
+    encoder = task.pretraining.autoencoder(network)
     batch = batch_of(task, "train", 2)
     error = encoder(batch.features)
     error.backward()
@@ -196,7 +196,7 @@ def test_the_auto_encoder_trains_the_reader_on_hints_alone(task):
 
 
 def test_the_conventional_head_has_one_hidden_layer_of_512(task):
-    head = task.head()
+    head = DenseHead(task.theory)
     assert isinstance(head, DenseHead)
     assert [tuple(p.shape) for p in head.parameters()] == [(512, 324), (512,), (324, 512), (324,)]
 
@@ -249,8 +249,8 @@ def test_the_real_boards_have_real_images_and_are_solved_from_their_hints(mnist_
     if not (mnist_dir / "sudoku" / "boards_10k.npz").is_file():
         pytest.skip("needs Sudoku boards: name the folder that holds sudoku/ with SMTLAYER_DATA")
     images = load_digits("mnist", mnist_dir)
-    task = VisualSudoku(images, load_boards(mnist_dir), percent=10)
-    assert task.data == "mnist, boards_10k"
+    task = VisualSudoku(digits=images, boards=load_boards(mnist_dir), percent=10)
+    assert task.data_source == "mnist, boards_10k"
     train, test = (task.rows(split, ALL, 0) for split in ("train", "test"))
     assert (len(train), len(test)) == (900, 1_000)
     for rows, split in ((train, images.train), (test, images.test)):
@@ -281,7 +281,7 @@ def test_training_ends_with_boards_that_are_solved(task):
 
 
 def test_digits_are_read_as_nine_columns_a_cell(digits, boards):
-    task = VisualSudoku(digits, boards, reading="digits")
+    task = VisualSudoku(digits=digits, boards=boards, reading="digits")
     batch = batch_of(task, "train")
     hints = drawn_digits(batch)
     assert task.theory.input_widths == (9,) * 81
@@ -294,7 +294,7 @@ def test_digits_are_read_as_nine_columns_a_cell(digits, boards):
 
 
 def test_a_misread_digit_is_blamed_in_both_of_its_columns(digits, boards):
-    task = VisualSudoku(digits, boards, reading="digits")
+    task = VisualSudoku(digits=digits, boards=boards, reading="digits")
     batch = batch_of(task, "train").pick(torch.arange(3))
     logits = batch.symbols.float() * 4
     cell = int((batch.symbols[0] != 0).nonzero()[0]) // 9
@@ -315,4 +315,4 @@ def test_a_misread_digit_is_blamed_in_both_of_its_columns(digits, boards):
 
 def test_another_reading_is_refused(digits, boards):
     with pytest.raises(ConfigError, match="reading must be 'bits' or 'digits'"):
-        VisualSudoku(digits, boards, reading="roman")
+        VisualSudoku(digits=digits, boards=boards, reading="roman")

@@ -1,4 +1,4 @@
-"""This file makes the pages of the runs that there are."""
+"""Makes the pages from trained runs."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,11 +14,14 @@ from smtlayer_playground.sandbox import Sandbox
 from smtlayer_playground.sudoku import SudokuPage
 from smtlayer_playground.theory import make_sandbox
 from smtlayer_playground.trained import Trained
+from smtlayer_studies.tasks.addition.task import MnistAddition
+from smtlayer_studies.tasks.liars.task import LiarsPuzzle
+from smtlayer_studies.tasks.sudoku.task import VisualSudoku
 
 
 @dataclass(frozen=True, eq=False)
 class Pages:
-    """What the pages ask."""
+    """The pages, by what they are about."""
 
     addition: AdditionPage
     sudoku: SudokuPage
@@ -26,7 +29,7 @@ class Pages:
     sandbox: Sandbox
 
     def about(self) -> dict[str, Any]:
-        """What the pages say of themselves."""
+        """Facts that the pages show."""
         return {
             "version": __version__,
             "addition": self.addition.about(),
@@ -39,18 +42,18 @@ class Pages:
 def make_pages(
     trained: Mapping[str, Trained], data_dir: Path | None = None, limits: Limits | None = None
 ) -> Pages:
-    """Pages for these runs, by task; a run of MNIST addition must be among them.
+    """Makes the pages; a run of MNIST addition must be among the trained ones.
 
     Args:
-        trained: Without a run of visual Sudoku, the digit reader of addition reads the boards;
-            without one of the liar's puzzle, sentences are read by keywords.
+        trained: Runs by task. Without a run of visual Sudoku, the digit reader of addition reads
+            the boards; without one of the liar's puzzle, sentences are read by keywords.
         data_dir: The data folder, for digits to offer.
         limits: Of questions about a pasted theory.
     """
-    addition, bank = trained["mnist-addition"], DigitBank(data_dir)
+    addition, bank = trained[MnistAddition.name], DigitBank(data_dir)
     return Pages(
         AdditionPage(addition, bank),
-        SudokuPage(trained.get("visual-sudoku", addition), bank),
-        LiarsPage(trained.get("liars-puzzle")),
+        SudokuPage(trained.get(VisualSudoku.name), addition, bank),
+        LiarsPage(trained.get(LiarsPuzzle.name)),
         make_sandbox(limits or Limits()),
     )

@@ -17,7 +17,6 @@ from smtlayer_playground.fields import whole
 from smtlayer_playground.images import digit_image
 from smtlayer_playground.sudoku_core import CELLS, CoreFinder
 from smtlayer_playground.trained import Trained
-from smtlayer_studies.tasks.networks import DigitNetwork
 from smtlayer_studies.tasks.sudoku.boards import make_boards
 from smtlayer_studies.tasks.sudoku.network import HintReader
 from smtlayer_studies.tasks.sudoku.theory import Reading, encode_hints, known_cells, sudoku_theory
@@ -32,14 +31,17 @@ class SudokuPage:
     """Hints are read by a network, one by one; the solver overrules and completes them.
 
     Args:
-        run: A run of visual Sudoku, or of addition, whose reader of digits then reads the hints.
+        run: A run of visual Sudoku, or None.
+        addition: A run of MNIST addition, whose digit reader reads the hints otherwise.
         bank: Handwritten digits for the boards.
     """
 
-    def __init__(self, run: Trained, bank: DigitBank) -> None:
-        self.run = run
+    def __init__(self, run: Trained | None, addition: Trained, bank: DigitBank) -> None:
+        self.run = run or addition
         self.bank = bank
-        self._network, self._reading = _reader(run)
+        self._own = run is not None
+        self._network = _hint_reader(addition) if run is None else run.network
+        self._reading: Reading = "bits" if run is None else run.options.get("reading", "bits")
         workers = 0 if sys.platform == "win32" else 1  # a process that can be ended
         backend = Auto(timeout_ms=_TIMEOUT_MS, workers=workers)
         self._layer = SMTLayer(sudoku_theory(reading=self._reading), backend=backend).eval()
@@ -47,8 +49,7 @@ class SudokuPage:
 
     def about(self) -> dict[str, Any]:
         """What the page says of itself."""
-        own = self.run.task == "visual-sudoku"
-        return {"run": self.run.about(), "own": own, "images": self.bank.title}
+        return {"run": self.run.about(), "own": self._own, "images": self.bank.title}
 
     def board(self, question: Mapping[str, Any]) -> dict[str, Any]:
         """A new board: images of its hints, what they show, and its only solution."""
@@ -134,10 +135,8 @@ def _said(given: Any, hints: Tensor) -> Tensor:
     return said
 
 
-def _reader(run: Trained) -> tuple[nn.Module, Reading]:
-    """The network that reads hints, and what it says of each."""
-    if isinstance(run.network, DigitNetwork):
-        network = HintReader(4)
-        network.reader = run.network
-        return network.eval(), "bits"
-    return run.network, run.options.get("reading", "bits")
+def _hint_reader(addition: Trained) -> nn.Module:
+    """Reads hints with the digit reader of MNIST addition."""
+    network = HintReader(4)
+    network.reader.load_state_dict(addition.network.state_dict())
+    return network.eval()

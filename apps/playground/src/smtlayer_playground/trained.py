@@ -1,7 +1,7 @@
-"""This file finds the trained networks that fill the pages, without the data they learnt from."""
+"""Loads trained networks for the pages, without the data that they were trained on."""
 
 import pickle
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,28 +12,27 @@ from torch import nn
 from smtlayer.errors import ConfigError, MissingDataError
 from smtlayer.theory import Theory
 from smtlayer_studies.runs.run_folder import RunFolder, find_runs
-from smtlayer_studies.tasks.addition.theory import addition_theory
+from smtlayer_studies.tasks.addition.task import MnistAddition
 from smtlayer_studies.tasks.base import Model
-from smtlayer_studies.tasks.liars.network import SentenceReader
-from smtlayer_studies.tasks.liars.theory import liars_theory
-from smtlayer_studies.tasks.networks import DigitNetwork
-from smtlayer_studies.tasks.sudoku.network import HintReader
-from smtlayer_studies.tasks.sudoku.theory import sudoku_theory
+from smtlayer_studies.tasks.liars.task import LiarsPuzzle
+from smtlayer_studies.tasks.options import make_task
+from smtlayer_studies.tasks.sudoku.task import VisualSudoku
 
+PAGES = (MnistAddition.name, VisualSudoku.name, LiarsPuzzle.name)
 Options = Mapping[str, Any]
 
 
 @dataclass(frozen=True, eq=False)
 class Trained:
-    """A network that was trained under a layer, and the folder it comes from."""
+    """A network that was trained with a layer, and the folder of its run."""
 
-    task: str
+    task: str  # name
     folder: Path
     options: Options  # of the task
     network: nn.Module
     theory: Theory
     scores: Mapping[str, float]  # empty if the run has no record
-    data: str  # what it was trained on, for people
+    data: str  # that it was trained on, in words
 
     def about(self) -> dict[str, Any]:
         """For the page."""
@@ -41,7 +40,7 @@ class Trained:
 
 
 def load_all(folders: Iterable[Path]) -> dict[str, Trained]:
-    """The runs by task.
+    """Loads runs, by task.
 
     Raises:
         ConfigError: If two are of the same task, or one is of a task that has no page.
@@ -50,6 +49,11 @@ def load_all(folders: Iterable[Path]) -> dict[str, Trained]:
     found: dict[str, Trained] = {}
     for folder in folders:
         run = load(folder)
+        if run.task not in PAGES:
+            raise ConfigError(
+                f"demo: {run.folder} is a run of {run.task}, which has no page. "
+                f"Pages are for {', '.join(PAGES)}."
+            )
         if run.task in found:
             raise ConfigError(
                 f"demo: {found[run.task].folder} and {run.folder} are both runs of {run.task}. "
@@ -60,25 +64,20 @@ def load_all(folders: Iterable[Path]) -> dict[str, Trained]:
 
 
 def load(folder: Path) -> Trained:
-    """The run in a folder, or in a folder within it if it holds several methods."""
+    """Loads the run in a folder, or a run with a layer in a folder of several methods."""
     kept = RunFolder.read(_with_layer(folder))
     config = kept.config
-    name = str(config.task["name"])
-    if name not in _READERS:
-        raise ConfigError(
-            f"demo: {kept.path} is a run of {name}, which has no page. "
-            f"Pages are for {', '.join(_READERS)}."
-        )
     if config.layer is None:
         raise ConfigError(
             f"demo: {kept.path} is a conventional network without a layer, so there is nothing "
             f"to show. Give a run of another method, such as best."
         )
-    network, theory = _READERS[name](config.task)
+    task = make_task(config.task)
+    network = task.network()
     _fill(network, kept.path / "model.pt")
     scores = {} if kept.record is None else kept.record.scores
     data = "" if kept.record is None else kept.record.data_title
-    return Trained(name, kept.path, config.task, network.eval(), theory, scores, data)
+    return Trained(task.name, kept.path, config.task, network.eval(), task.theory, scores, data)
 
 
 def _with_layer(folder: Path) -> Path:
@@ -89,11 +88,11 @@ def _with_layer(folder: Path) -> Path:
 
 
 def _fill(network: nn.Module, path: Path) -> None:
-    """Reads the network's parameters. A layer has none, so that anything may stand in its place."""
+    """Reads the parameters of a network. A layer has none, so any module can replace it."""
     if not path.is_file():
         raise MissingDataError(
-            f"demo: {path.parent} has no model.pt: its training has not come to its end. "
-            f"The command that began it goes on with it."
+            f"demo: {path.parent} has no model.pt: its training is not finished. "
+            f"Run the same train command again to resume it."
         )
     try:
         state = torch.load(path, map_location="cpu", weights_only=True)
@@ -103,23 +102,3 @@ def _fill(network: nn.Module, path: Path) -> None:
             f"demo: {path} cannot be read as the model of its config.toml "
             f"({type(error).__name__}). Train the run again."
         ) from error
-
-
-def _addition(options: Options) -> tuple[nn.Module, Theory]:
-    return DigitNetwork(), addition_theory()
-
-
-def _sudoku(options: Options) -> tuple[nn.Module, Theory]:
-    reading = options.get("reading", "bits")
-    return HintReader(4 if reading == "bits" else 9), sudoku_theory(reading=reading)
-
-
-def _liars(options: Options) -> tuple[nn.Module, Theory]:
-    return SentenceReader(), liars_theory(as_printed=options.get("as_printed", False))
-
-
-_READERS: Mapping[str, Callable[[Options], tuple[nn.Module, Theory]]] = {
-    "mnist-addition": _addition,
-    "visual-sudoku": _sudoku,
-    "liars-puzzle": _liars,
-}

@@ -8,22 +8,21 @@ from pathlib import Path
 import typer
 
 from smtlayer_cli.complete import starting_with
+from smtlayer_studies.tasks.registry import find_experiments, short_names
 
-_FOLDER = Path(__file__).parents[1] / "experiments"
 _SHARED = ("title", "seeds", "sample", "task", "pretrain", "train", "layer", "restarts")
-_SHORT = ("mnist-addition", "visual-algebra", "visual-sudoku")
 _TABLE_METHODS = ("conventional", "conventional-same-budget", "paper", "best", "no-shift")
 _MOST_FOLDERS = 500  # that are searched for runs
 
 
 def experiments(incomplete: str) -> list[str]:
     """Names of experiments."""
-    return starting_with(incomplete, [*_SHORT, *_experiments()])
+    return starting_with(incomplete, [*short_names(), *find_experiments()])
 
 
 def several_experiments(incomplete: str) -> list[str]:
     """Names of experiments, with commas between them."""
-    return _after_comma(incomplete, _experiments())
+    return _after_comma(incomplete, find_experiments())
 
 
 def methods(ctx: typer.Context, incomplete: str) -> list[str]:
@@ -31,8 +30,8 @@ def methods(ctx: typer.Context, incomplete: str) -> list[str]:
     # Before an option without a value, the parser leaves the arguments unparsed.
     name = str(ctx.args[0] if ctx.args else ctx.params.get("experiment"))
     names: tuple[str, ...] = _TABLE_METHODS
-    with suppress(OSError, tomllib.TOMLDecodeError):
-        names = _methods(Path(name) if name.endswith(".toml") else _FOLDER / f"{name}.toml")
+    with suppress(OSError, KeyError, tomllib.TOMLDecodeError):
+        names = _methods(Path(name) if name.endswith(".toml") else find_experiments()[name])
     return starting_with(incomplete, names)
 
 
@@ -57,14 +56,6 @@ def runs(incomplete: str) -> list[str]:
 def _after_comma(incomplete: str, names: Iterable[str]) -> list[str]:
     before, comma, last = incomplete.rpartition(",")
     return [f"{before}{comma}{name}" for name in starting_with(last, names)]
-
-
-def _experiments() -> list[str]:
-    def by_share(name: str) -> tuple[str, int]:
-        task, _, share = name.rpartition("-")
-        return (task, int(share)) if share.isdecimal() else (name, 0)
-
-    return sorted((path.stem for path in _FOLDER.glob("*.toml")), key=by_share)
 
 
 def _methods(path: Path) -> tuple[str, ...]:

@@ -118,11 +118,7 @@ def _evaluate(
         device=changes.device,
     )
     run = replace(folder, config=config).load(changes.data_dir)
-    # `scored_rows` takes the validation set of a task that has one; here the option decides.
-    apart = {None: {}, "test": {"validation": 0.0, "apart": 0}, "validation": {"validation": 1.0}}
-    split, rows = training.scored_rows(
-        run.task, replace(config, task={**config.task, **apart[changes.split]})
-    )
+    split, rows = training.scored_rows(run.task, config, changes.split)
     start = time.perf_counter()
     model = run.model.to(changes.device)
     scores = training.evaluate(model, rows, run.task.theory, changes.device, on_examples)
@@ -130,7 +126,7 @@ def _evaluate(
     recorded = _options(before, split if record is None else record.split)
     return Evaluation(
         run=str(folder.path), experiment=before.experiment, method=before.method,
-        data=run.task.data, examples=len(rows), options=options,
+        data=run.task.data_source, examples=len(rows), options=options,
         changed={name: was for name, was in recorded.items() if was != options[name]},
         scores=scores, record={} if record is None else record.scores,
         seconds=time.perf_counter() - start,

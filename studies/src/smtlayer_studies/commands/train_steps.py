@@ -131,7 +131,7 @@ def _config(
 ) -> training.RunConfig:
     make = partial(experiment.config, method, seed=seed, device=device, settings=settings)
     config = make()
-    if experiment.sample and training.make_task(config.task, data_dir).data == "sample":
+    if experiment.sample and training.make_task(config.task, data_dir).data_source == "sample":
         return make(sample=True)
     return config
 

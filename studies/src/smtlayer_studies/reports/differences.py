@@ -4,19 +4,9 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from smtlayer_studies.reports.paper import EXPERIMENTS, Quoted
+from smtlayer_studies.reports.paper import EXPERIMENTS, PaperExperiment
 
 Record = Mapping[str, Any]
-_FACTS = {
-    "mnist-addition": "digits ≤ 9",
-    "visual-algebra": "numbers in range",
-    "liars-puzzle": "one speaker per sentence",
-}
-_DATA = {
-    "visual-algebra": "letters a to m",
-    "liars-puzzle": "random word vectors",
-    "visual-sudoku": "other boards",
-}
 NOTES = (
     "What differs from the paper: *digits ≤ 9*, *numbers in range*, *one speaker per sentence*: "
     "facts that the problem states and the paper's formula does not. *Other boards*, *letters a to "
@@ -27,7 +17,6 @@ NOTES = (
     "repairs at test time, softmax in the paper. *Starts*: a training with a low training accuracy "
     "is started again.",
 )
-_BATCH = {"mnist-addition": 128, "visual-algebra": 64, "liars-puzzle": 32, "visual-sudoku": 1}
 
 
 def differences(record: Record) -> tuple[str, ...]:
@@ -40,35 +29,33 @@ def differences(record: Record) -> tuple[str, ...]:
     config = record["config"]
     if not config or record["experiment"] not in EXPERIMENTS:
         return ()
-    layer = config["layer"]
-    quoted = EXPERIMENTS[record["experiment"]].methods[
-        "conventional" if layer is None else "smtlayer"
-    ]
-    found = [*_knowledge(config), *_training(config, quoted)]
+    layer, paper = config["layer"], EXPERIMENTS[record["experiment"]]
+    found = [*_knowledge(config, paper), *_training(config, paper)]
     return tuple(found if layer is None else [*found, *_rule(config)])
 
 
-def _knowledge(config: Mapping[str, Any]) -> Iterator[str]:
+def _knowledge(config: Mapping[str, Any], paper: PaperExperiment) -> Iterator[str]:
     """Data, and additional constraints and training data."""
-    task, name = config["task"], config["task"]["name"]
-    if name == "visual-sudoku" or name == "liars-puzzle" or task.get("configuration") == 2:
-        yield _DATA[name]
-    if config["layer"] is not None and name in _FACTS and not task.get("as_printed"):
-        yield _FACTS[name]
+    task = config["task"]
+    if paper.data:
+        yield paper.data
+    if config["layer"] is not None and paper.facts and not task.get("as_printed"):
+        yield paper.facts
     if task.get("reading") == "digits":
         yield "one-hot digits"
     if task.get("network") == "ordered":
         yield "own network"
-    if config["pretrain"]["kind"] == "teacher":
+    if config["pretrain"]["kind"] == "distillation":
         yield "taught by own network"
     if shift := config["train"].get("shift"):
         yield f"shifts ≤ {shift} px"
 
 
-def _training(config: Mapping[str, Any], quoted: Quoted) -> Iterator[str]:
+def _training(config: Mapping[str, Any], paper: PaperExperiment) -> Iterator[str]:
     pretrain, train = config["pretrain"], config["train"]
-    # A teacher takes one epoch for the placement search, then as many as the network it teaches.
-    before = {"none": 0, "teacher": 1 + 2 * pretrain["epochs"]}
+    quoted = paper.methods["conventional" if config["layer"] is None else "smtlayer"]
+    # The teacher takes one epoch of placement search, then as many as the network it teaches.
+    before = {"none": 0, "distillation": 1 + 2 * pretrain["epochs"]}
     epochs = (before.get(pretrain["kind"], pretrain["epochs"]), train["epochs"])
     optimizer, rate = re.fullmatch(r"(\w+)\(([^,]+).*\)", quoted.optimizer).groups()  # type: ignore[union-attr]
     same = (train["optimizer"], train["lr"]) == (optimizer.lower(), float(rate))
@@ -76,8 +63,7 @@ def _training(config: Mapping[str, Any], quoted: Quoted) -> Iterator[str]:
         yield f"{'Adam' if train['optimizer'] == 'adam' else 'SGD'}({train['lr']:g})"
     if epochs != quoted.epochs:
         yield (f"{epochs[0]} + " if epochs[0] else "") + f"{epochs[1]} epochs"
-    size = _BATCH[config["task"]["name"]]
-    if config["layer"] is not None and train["batch_size"] != size:
+    if config["layer"] is not None and train["batch_size"] != paper.batch_size:
         yield f"batches of {train['batch_size']}"
     if (most := config["restarts"]["most"]) > 1:
         yield f"up to {most} starts"

@@ -188,11 +188,12 @@ def _ratio(number: float, sd: float | None = None) -> str:
 def _accuracy_notes(results: Sequence[Result], count: int) -> tuple[str, ...]:
     seeds = "one seed" if count == 1 else f"{count} seeds"
     varied = any(len(result.seeds) != count for result in results)
-    splits = "liars-puzzle" in {result.experiment for result in results}
+    quoted = [EXPERIMENTS[r.experiment] for r in results if r.experiment in EXPERIMENTS]
+    notes = dict.fromkeys(f" {experiment.note}" for experiment in quoted if experiment.note)
     return (
         f"Ours: mean ± sample standard deviation of {seeds}"
         + (", or of the number in brackets." if varied else ".")
-        + (" Each seed of the liar's puzzle has a different split." if splits else ""),
+        + "".join(notes),
         f"{QUOTED} {QUOTED_FROM} SATNet and Scallop were not run here.",
         "Same budget: a dense head in place of the layer, with the optimiser, epochs and shifts of "
         "*ours*. Paper's recipe: its optimiser, epochs, pre-training and rules, except for what "

@@ -1,7 +1,5 @@
 """Training a model on a task, and the record of it."""
 
-from smtlayer_studies.runs.build import TASKS as TASKS
-from smtlayer_studies.runs.build import make_task as make_task
 from smtlayer_studies.runs.config import RunConfig as RunConfig
 from smtlayer_studies.runs.epoch_timing import Timing as Timing
 from smtlayer_studies.runs.epoch_timing import time_epochs as time_epochs
@@ -21,3 +19,4 @@ from smtlayer_studies.runs.run import run as run
 from smtlayer_studies.runs.run_folder import RunFolder as RunFolder
 from smtlayer_studies.runs.trainer import Event as Event
 from smtlayer_studies.runs.trainer import Trainer as Trainer
+from smtlayer_studies.tasks.options import make_task as make_task

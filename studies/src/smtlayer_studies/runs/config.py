@@ -72,7 +72,7 @@ class RunConfig:
         object.__setattr__(self, "task", dict(self.task))
         if "name" not in self.task:
             raise ConfigError(
-                f"{self.experiment}: the task needs a name, as in task.name = 'liars-puzzle'."
+                f"{self.experiment}: the task needs a name, as in task.name = 'my-task'."
             )
 
     def _check_group(self, name: str, kind: type) -> None:

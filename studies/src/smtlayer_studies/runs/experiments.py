@@ -9,19 +9,10 @@ from typing import Any
 from smtlayer.errors import ConfigError, did_you_mean
 from smtlayer.plain import is_whole, whole
 from smtlayer_studies.runs.config import RunConfig, merged, parse_settings
+from smtlayer_studies.tasks.registry import find_experiments, short_names
 
-_NAMES = (
-    "mnist-addition-10", "mnist-addition-25", "mnist-addition-50", "mnist-addition-75",
-    "mnist-addition-100", "visual-algebra-1", "visual-algebra-2", "liars-puzzle",
-    "visual-sudoku-10", "visual-sudoku-50", "visual-sudoku-100",
-)  # fmt: skip
-_SHORT = {
-    "mnist-addition": "mnist-addition-10", "visual-algebra": "visual-algebra-1",
-    "visual-sudoku": "visual-sudoku-100",
-}  # fmt: skip
 _SHARED = ("task", "pretrain", "train", "layer", "restarts")
-_SEED = "seed"  # task.split = "seed": each seed has a split of its own
-_FOLDER = Path(__file__).parents[1] / "experiments"
+_SEED = "seed"  # an option of the task with this value gets the seed of the run
 
 
 @dataclass(frozen=True)
@@ -62,8 +53,8 @@ class Experiment:
         if own.get("layer") is False:
             data["layer"] = False  # a conventional network has no use for a layer's options
         task = data.get("task")
-        if isinstance(task, Mapping) and task.get("split") == _SEED:
-            data["task"] = {**task, "split": seed}
+        if isinstance(task, Mapping):
+            data["task"] = {key: seed if value == _SEED else value for key, value in task.items()}
         return RunConfig.of(data, experiment=self.name, method=method, seed=seed, device=device)
 
     def _section(self, method: str) -> dict[str, Any]:
@@ -74,8 +65,8 @@ class Experiment:
 
 
 def experiment_names() -> tuple[str, ...]:
-    """Names of the experiments, in the order of the table of results."""
-    return _NAMES
+    """Names of all experiments, those of tasks elsewhere included."""
+    return tuple(find_experiments())
 
 
 def load_experiment(name: str | Path) -> Experiment:
@@ -110,16 +101,16 @@ def _seeds(path: Path, count: object) -> tuple[int, ...]:
 
 
 def _path(name: str | Path) -> Path:
-    """The file of that name, which is there."""
+    """The file of an experiment."""
     if not isinstance(name, str | Path):
         raise ConfigError(
             f"An experiment is given by its name or by the path of a TOML file. Got {name!r}."
         )
-    path = Path(name)
+    path, known, short = Path(name), find_experiments(), short_names()
     if path.suffix != ".toml":
-        path = _FOLDER / f"{_SHORT.get(str(name), name)}.toml"
+        path = known.get(short.get(str(name), str(name)), Path())
     if not _is_file(path):
-        hint = did_you_mean(str(name), (*_SHORT, *_NAMES), f"Experiments are {', '.join(_NAMES)}.")
+        hint = did_you_mean(str(name), (*short, *known), f"Experiments are {', '.join(known)}.")
         raise ConfigError(f"There is no experiment {str(name)!r}.{hint}")
     return path
 

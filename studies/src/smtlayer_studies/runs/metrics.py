@@ -28,8 +28,7 @@ def evaluate(
     - `accuracy`: rows whose outputs are all right. A row without a model is wrong. A conventional
       network is held only to the outputs that its loss looked at.
     - `unseen_accuracy`: the same over combinations that training does not show.
-    - `output_symbols`: single outputs that are right, of those that are asked for (cells of a
-      Sudoku that are not hints, for example).
+    - `output_symbols`: single outputs that are right, of those that enter the loss.
     - `representation`: with a layer, inputs whose every bit the network itself reads right.
     - `overruled`: with a layer, rows whose inputs contradict the theory. The rule `maxsmt`
       overrules at least one input of each; the rule `smt` leaves them without a model.
@@ -53,30 +52,31 @@ def evaluate(
     return {name: part.double().mean().item() for name, part in joined.items() if len(part)}
 
 
-def scored_rows(task: Task, config: RunConfig) -> tuple[SplitName, Rows]:
-    """Test examples, or validation examples if the task holds some out."""
-    chosen = config.task.get("validation", 0.0) > 0 or config.task.get("apart", 0) > 0
-    split: SplitName = "validation" if chosen else "test"
+def scored_rows(
+    task: Task, config: RunConfig, split: SplitName | None = None
+) -> tuple[SplitName, Rows]:
+    """Examples to score: by default test examples, or those that the task holds out."""
+    split = split or task.scored_split
     return split, task.rows(split, config.train.test_rows, TEST_SEED)
 
 
 @torch.no_grad()
-def teacher_agreement(pupil: nn.Module, rows: Rows, device: str) -> float:
-    """Share of recombined images that a taught network reads exactly as its teacher does.
+def teacher_agreement(distillation: nn.Module, rows: Rows, device: str) -> float:
+    """Share of recombined images that a student reads exactly as its teacher does.
 
     This needs no label, so settings can be chosen by it on images that training may use.
 
     Args:
-        pupil: From `Teaching.pupil`, after training.
+        distillation: From `Pretraining.distillation`, after training.
         rows: Images to recombine.
         device: Where to compute.
     """
-    pupil.eval()
+    distillation.eval()
     here, shares = rows.to(torch.device(device)), []
     with torch.random.fork_rng():
         torch.manual_seed(0)  # the same recombinations for every run
         for index in torch.split(torch.arange(len(rows), device=device), _AT_ONCE):
-            shares.append(float(pupil(here.batch(index))[1]) * len(index))
+            shares.append(float(distillation(here.batch(index))[1]) * len(index))
     return sum(shares) / len(rows)
 
 

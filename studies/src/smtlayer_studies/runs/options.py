@@ -1,7 +1,7 @@
 """This file holds the options of a run: small frozen groups, each checked when made."""
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args, get_type_hints
 
 import torch
 
@@ -55,7 +55,7 @@ class TrainOptions:
 class PretrainOptions:
     """How the network is trained before the layer comes on top."""
 
-    kind: Literal["none", "dense", "autoencoder", "scouts", "teacher"] = "none"
+    kind: Literal["none", "dense", "autoencoder", "placement-search", "distillation"] = "none"
     epochs: int = 3
     batch_size: int = 128
     optimizer: Optimizer = "sgd"
@@ -64,14 +64,14 @@ class PretrainOptions:
     decay: float = 0.4
     clip: float = 0.1
     weight_decay: float = 0.0
-    scout_lr: float = 1e-2  # of the one epoch in which a teacher finds out where to look
+    placement_lr: float = 1e-2  # of the placement search for the teacher, which is one epoch
 
     def __post_init__(self) -> None:
         make_plain(self)
-        _above_zero(self, "epochs", "batch_size", "lr", "scout_lr")
+        _above_zero(self, "epochs", "batch_size", "lr", "placement_lr")
         _not_below_zero(self, "clip", "weight_decay")
         _shares(self, "warmup", "decay")
-        _one_of(self, "kind", ("none", "dense", "autoencoder", "scouts", "teacher"))
+        _one_of(self, "kind", get_args(get_type_hints(PretrainOptions)["kind"]))
         _one_of(self, "optimizer", ("adam", "sgd"))
 
 

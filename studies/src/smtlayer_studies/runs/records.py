@@ -14,7 +14,8 @@ from smtlayer_studies.tasks.base import Task
 
 PhaseName = Literal["pretrain", "train"]
 # Names in records of earlier versions, and those of today.
-_RENAMED = {"row": "experiment"}
+_RENAMED = {"row": "experiment", "scout_lr": "placement_lr"}
+_RENAMED_KINDS = {"scouts": "placement-search", "teacher": "distillation"}
 _RENAMED_SCORES = {"repaired": "overruled"}
 _RENAMED_COUNTS = {"settled": "correct", "asked": "blamed", "silent": "without_gradient"}
 
@@ -66,7 +67,7 @@ class RunRecord:
         """A record of what just ran in this process."""
         seconds = [epoch.seconds for epoch in epochs if epoch.phase == "train"]
         return cls(
-            config.experiment, config.method, config.seed, task.data, task.data_title, split,
+            config.experiment, config.method, config.seed, task.data_source, task.data_title, split,
             config.as_dict(), layer, [asdict(epoch) for epoch in epochs], scores,
             sum(seconds) / len(seconds), restarts, **here(config.device),
         )  # fmt: skip
@@ -91,7 +92,6 @@ class RunRecord:
         lacking = [f.name for f in fields(cls) if f.name not in data]
         if lacking:
             raise _no_record(path, f"no {lacking[0]!r} in it")
-        data["config"] = with_current_names(data["config"])
         data["scores"] = {_RENAMED_SCORES.get(name, name): s for name, s in data["scores"].items()}
         data["epochs"] = with_current_counts(data["epochs"])
         return cls(**{f.name: data[f.name] for f in fields(cls)})
@@ -99,7 +99,13 @@ class RunRecord:
 
 def with_current_names(data: Mapping[str, Any]) -> dict[str, Any]:
     """A record, timing or configuration with the keys of today; earlier versions wrote others."""
-    return {_RENAMED.get(key, key): value for key, value in data.items()}
+    renamed = {_RENAMED.get(key, key): value for key, value in data.items()}
+    for table in ("config", "pretrain"):
+        if isinstance(renamed.get(table), Mapping):
+            renamed[table] = with_current_names(renamed[table])
+    if isinstance(kind := renamed.get("kind"), str):  # of pre-training
+        renamed["kind"] = _RENAMED_KINDS.get(kind, kind)
+    return renamed
 
 
 def with_current_counts(epochs: list[dict[str, Any]]) -> list[dict[str, Any]]:

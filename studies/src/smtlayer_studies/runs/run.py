@@ -6,13 +6,13 @@ from pathlib import Path
 
 from torch import nn
 
-from smtlayer_studies.runs.build import make_task
 from smtlayer_studies.runs.config import MOST_SEED, RunConfig
 from smtlayer_studies.runs.metrics import TEST_SEED, evaluate, scored_rows, teacher_agreement
 from smtlayer_studies.runs.records import Epoch, RunRecord
 from smtlayer_studies.runs.run_folder import RunFolder
 from smtlayer_studies.runs.trainer import Event, Trainer
 from smtlayer_studies.tasks.base import Model, SplitName, Task
+from smtlayer_studies.tasks.options import make_task
 
 _JUDGED_ROWS = 5_000  # training rows by which restarts are compared
 
@@ -32,7 +32,7 @@ class _Attempt:
     epochs: list[Epoch]
     seed: int
     training_accuracy: float
-    pupil: nn.Module | None  # beside its teacher, where it had one
+    distillation: nn.Module | None  # student and teacher, if that was the pre-training
 
 
 def run(
@@ -59,15 +59,16 @@ def run(
     """
     place = None if folder is None else RunFolder.for_writing(folder, config)
     task = make_task(config.task, None if data_dir is None else Path(data_dir))
+    task.data_source  # noqa: B018 - missing data are an error before anything is written
     if place is not None:
         place.write_config()
     attempts = _train(task, config, None if place is None else place.path, on_step)
     best = max(attempts, key=lambda attempt: attempt.training_accuracy)
     split, scores = score(task, config, best.model, on_rows)
-    if best.pupil is not None:
+    if best.distillation is not None:
         images: SplitName = "validation" if split == "validation" else "train"
         rows = task.rows(images, config.train.test_rows, TEST_SEED)
-        scores["teacher_agreement"] = teacher_agreement(best.pupil, rows, config.device)
+        scores["teacher_agreement"] = teacher_agreement(best.distillation, rows, config.device)
     record = RunRecord.of(
         config, task, split=split, layer="" if best.model.layer is None else str(best.model.layer),
         epochs=best.epochs, scores=scores, restarts=_restarts(attempts),
@@ -103,7 +104,7 @@ def _train(
         if config.restarts.most > 1:
             rows = task.rows("train", _JUDGED_ROWS, own.seed)
             accuracy = evaluate(model, rows, task.theory, config.device)["accuracy"]
-        attempts.append(_Attempt(model, trainer.epochs, own.seed, accuracy, trainer.pupil))
+        attempts.append(_Attempt(model, trainer.epochs, own.seed, accuracy, trainer.distillation))
         if accuracy >= config.restarts.enough:
             break
     return attempts

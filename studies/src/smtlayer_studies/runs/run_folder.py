@@ -1,16 +1,16 @@
 """The folder of a run: reads and writes its configuration, checkpoint, model and record."""
 
+import re
 import tomllib
 import zipfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import torch
 
 from smtlayer.errors import ConfigError, MissingDataError, SMTLayerError
-from smtlayer_studies.runs.build import make_task
 from smtlayer_studies.runs.config import RunConfig
 from smtlayer_studies.runs.metrics import scored_rows
 from smtlayer_studies.runs.records import (
@@ -21,6 +21,8 @@ from smtlayer_studies.runs.records import (
     write_json,
 )
 from smtlayer_studies.tasks.base import Model, Rows, SplitName, Task
+from smtlayer_studies.tasks.networks import DenseHead
+from smtlayer_studies.tasks.options import make_task, option_types
 
 CONFIG, RECORD, MODEL, CHECKPOINT = "config.toml", "record.json", "model.pt", "checkpoint.pt"
 _TOP = ("experiment", "method", "seed", "device")  # keys above the tables of a configuration
@@ -126,7 +128,8 @@ class RunFolder:
         path = self.check_model()
         task = self._task(data_dir)
         layer = self.config.layer
-        model = Model(task.network(), task.head() if layer is None else layer.make(task.theory))
+        head = DenseHead(task.theory) if layer is None else layer.make(task.theory)
+        model = Model(task.network(), head)
         try:
             model.load_state_dict(torch.load(path, map_location="cpu"))
         except Exception as error:  # torch raises what it likes on a broken file
@@ -153,13 +156,14 @@ class RunFolder:
     def _task(self, data_dir: Path | None) -> Task:
         """The task with the data of the record, whatever other data are available."""
         options = dict(self.config.task)
-        if self.record is not None and options.get("name") != "liars-puzzle":
-            digits = self.record.data.replace(",", "+").split("+")[0]
-            options["data"] = "sample" if digits == "sample" else "mnist"
+        if self.record is not None:
+            source = re.split("[,+]", self.record.data)[0]
+            if source in get_args(option_types(options.get("name")).get("data")):
+                options["data"] = source
         task = make_task(options, data_dir)
-        if self.record is not None and task.data != self.record.data:
+        if self.record is not None and task.data_source != self.record.data:
             raise MissingDataError(
-                f"{self.path} was trained on {self.record.data}, and here is {task.data}. "
+                f"{self.path} was trained on {self.record.data}, and here is {task.data_source}. "
                 "Name the folder of its data with --data-dir or SMTLAYER_DATA."
             )
         return task

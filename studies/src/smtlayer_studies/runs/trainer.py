@@ -1,4 +1,4 @@
-"""This file trains a network on a task, phase by phase: one loop, no knowledge of the task."""
+"""The trainer: trains a network on any task, phase by phase."""
 
 import math
 import time
@@ -18,7 +18,8 @@ from smtlayer_studies.runs.options import PretrainOptions, TrainOptions
 from smtlayer_studies.runs.records import Epoch, PhaseName
 from smtlayer_studies.runs.resume import deferred_interrupt, random_state, set_random_state
 from smtlayer_studies.runs.run_folder import RunFolder
-from smtlayer_studies.tasks.base import Batch, Model, Rows, Scouting, Task, Teaching
+from smtlayer_studies.tasks.base import Batch, Model, Rows, Task
+from smtlayer_studies.tasks.networks import DenseHead
 
 _LOOK = 8  # steps between looks at the loss, each of which makes a GPU wait
 
@@ -73,12 +74,12 @@ class Trainer:
     folder: str | Path | None = None
     on_step: OnStep = lambda event: None
     epochs: list[Epoch] = field(default_factory=list)
-    pupil: nn.Module | None = field(default=None, init=False)  # with `pretrain.kind = "teacher"`
+    distillation: nn.Module | None = field(default=None, init=False)  # if that is the pre-training
 
     def run(self) -> Model:
         """The trained model; `epochs` then tells what happened."""
         torch.manual_seed(self.config.seed)
-        network = self.task.network().to(self.config.device)
+        network = self._new_network()
         folder = None if self.folder is None else RunFolder(Path(self.folder), self.config)
         state = None if folder is None else folder.load_checkpoint()
         self.epochs = [] if state is None else [Epoch(**epoch) for epoch in state["epochs"]]
@@ -96,7 +97,7 @@ class Trainer:
         After the last it yields once more.
         """
         torch.manual_seed(self.config.seed)
-        network = self.task.network().to(self.config.device)
+        network = self._new_network()
         *_, phase = self._phases(network)
         module = phase.module.to(self.config.device)
         steps = steps_in_epoch(len(self._rows(0)), phase.options.batch_size)
@@ -112,38 +113,57 @@ class Trainer:
     def _phases(self, network: nn.Module) -> "Iterator[_Phase]":
         options, layer = self.config.pretrain, self.config.layer
         if options.kind == "dense":
-            yield _Phase("pretrain", Model(network, self.task.head()), options, _labelled)
+            dense = Model(network, DenseHead(self.task.theory))
+            yield _Phase("pretrain", dense, options, _labelled)
         elif options.kind == "autoencoder":
-            yield _Phase("pretrain", self.task.autoencoder(network), options, _rebuilding)
-        elif options.kind == "scouts":
-            yield self._scouts(network, options)
-        elif options.kind == "teacher":
-            yield from self._lessons(network)
-        head = self.task.head() if layer is None else layer.make(self.task.theory)
+            yield _Phase("pretrain", self._autoencoder(network), options, _reconstructing)
+        elif options.kind == "placement-search":
+            yield self._placement_search(network, options)
+        elif options.kind == "distillation":
+            yield from self._distillation(network)
+        head = DenseHead(self.task.theory) if layer is None else layer.make(self.task.theory)
         yield _Phase("train", Model(network, head), self.config.train, _labelled)
 
-    def _scouts(self, network: nn.Module, options: PretrainOptions) -> "_Phase":
-        """The phase in which a network finds out where to look."""
-        if not isinstance(self.task, Scouting) or self.config.layer is None:
-            raise self._unfit("scouts", "scouts")
-        scouts = self.task.scouts(network, self.config.layer.make(self.task.theory))
-        return _Phase("pretrain", scouts, options, _telling, part="scouts")
+    def _new_network(self) -> nn.Module:
+        network, initialize = self.task.network(), self.task.pretraining.initialize
+        if initialize is not None:
+            initialize(network)
+        return network.to(self.config.device)
 
-    def _lessons(self, network: nn.Module) -> "Iterator[_Phase]":
-        """A network of the task's own finds out where to look, trains, and teaches this one."""
-        if not isinstance(self.task, Teaching) or self.config.layer is None:
-            raise self._unfit("teacher", "a teacher")
-        teacher, options = self.task.teacher().to(self.config.device), self.config.pretrain
-        yield self._scouts(teacher, replace(options, epochs=1, lr=options.scout_lr))
-        layer = self.config.layer.make(self.task.theory)
-        yield _Phase("pretrain", Model(teacher, layer), options, _labelled, part="teacher")
-        self.pupil = self.task.pupil(network, teacher)
-        yield _Phase("pretrain", self.pupil, options, _telling, part="pupil")
+    def _autoencoder(self, network: nn.Module) -> nn.Module:
+        make = self.task.pretraining.autoencoder
+        if make is None:
+            raise ConfigError(
+                f"{self.config.experiment}: {self.task.name} has no auto-encoder with these "
+                "options. Set pretrain.kind to 'dense' to pre-train with a dense head instead."
+            )
+        return make(network)
 
-    def _unfit(self, kind: str, needed: str) -> ConfigError:
+    def _placement_search(self, network: nn.Module, options: PretrainOptions) -> "_Phase":
+        """The phase that finds out where in an image a network should read."""
+        make, layer = self.task.pretraining.placement_search, self.config.layer
+        if make is None or layer is None:
+            raise self._unavailable("placement-search")
+        search = make(network, layer.make(self.task.theory))
+        return _Phase("pretrain", search, options, _scoring_itself, part="placement search")
+
+    def _distillation(self, network: nn.Module) -> "Iterator[_Phase]":
+        """A teacher is placed and trained; then this network learns from it."""
+        ways, options, layer = self.task.pretraining, self.config.pretrain, self.config.layer
+        if ways.teacher is None or ways.distillation is None or layer is None:
+            raise self._unavailable("distillation")
+        teacher = ways.teacher().to(self.config.device)
+        placing = replace(options, epochs=1, lr=options.placement_lr)
+        yield self._placement_search(teacher, placing)
+        model = Model(teacher, layer.make(self.task.theory))
+        yield _Phase("pretrain", model, options, _labelled, part="teacher")
+        self.distillation = ways.distillation(network, teacher)
+        yield _Phase("pretrain", self.distillation, options, _scoring_itself, part="student")
+
+    def _unavailable(self, kind: str) -> ConfigError:
         return ConfigError(
-            f"{self.config.experiment}: pretrain.kind = {kind!r} is for tasks that have {needed}, "
-            f"with a layer. {self.task.name} is not used so."
+            f"{self.config.experiment}: pretrain.kind = {kind!r} needs a layer and a task that "
+            f"offers it. {self.task.name} with these options does not."
         )
 
     def _run_phase(
@@ -162,8 +182,8 @@ class Trainer:
             stepper.load_state_dict(state["stepper"])  # type: ignore[arg-type]
             sums = _Sums(**state["sums"])  # type: ignore[arg-type]
             set_random_state(state["random"])  # type: ignore[arg-type]
-            if self.pupil is not None and phase.name == "train":
-                self.pupil.load_state_dict(state["pupil"])  # type: ignore[arg-type]
+            if self.distillation is not None and phase.name == "train":
+                self.distillation.load_state_dict(state["distillation"])  # type: ignore[arg-type]
 
         def save() -> None:
             if folder is not None:
@@ -172,7 +192,7 @@ class Trainer:
                     "stepper": stepper.state_dict(), "sums": vars(sums),
                     "random": random_state(self.config.device),
                     "epochs": [vars(epoch) for epoch in self.epochs],
-                    "pupil": None if self.pupil is None else self.pupil.state_dict(),
+                    "distillation": _state(self.distillation),
                 })  # fmt: skip
 
         module.train()
@@ -247,6 +267,10 @@ class Trainer:
         return _Sums(zero, zero.clone())
 
 
+def _state(module: nn.Module | None) -> dict[str, object] | None:
+    return None if module is None else module.state_dict()
+
+
 @dataclass(frozen=True)
 class _Phase:
     name: PhaseName
@@ -262,12 +286,12 @@ def _labelled(module: nn.Module, batch: Batch) -> tuple[Tensor, Tensor]:
     return task_loss(outputs, batch), right
 
 
-def _rebuilding(module: nn.Module, batch: Batch) -> tuple[Tensor, Tensor]:
+def _reconstructing(module: nn.Module, batch: Batch) -> tuple[Tensor, Tensor]:
     error = module(batch.features)
     return error, torch.zeros_like(error)
 
 
-def _telling(module: nn.Module, batch: Batch) -> tuple[Tensor, Tensor]:
+def _scoring_itself(module: nn.Module, batch: Batch) -> tuple[Tensor, Tensor]:
     loss, right = module(batch)
     return loss, right
 

@@ -1,7 +1,8 @@
-"""This file says what a task is, and holds the network that carries a layer."""
+"""The protocol of a task, its batches, and the model that puts a layer on top of a network."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -10,7 +11,7 @@ from smtlayer.errors import ConfigError
 from smtlayer.nn import SMTLayer
 from smtlayer.theory import Theory
 
-if TYPE_CHECKING:  # views are about batches
+if TYPE_CHECKING:  # views show batches
     from smtlayer_studies.tasks.view import View
 
 SplitName = Literal["train", "validation", "test"]
@@ -18,17 +19,17 @@ SplitName = Literal["train", "validation", "test"]
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """Rows of a data set: what the network sees, what it must say, and the hidden truth."""
+    """Examples of a data set: features, labels, and the hidden symbols."""
 
     features: Tensor  # (B, ...)
     targets: Tensor  # (B, m) float, 0 or 1: the outputs wanted
-    symbols: Tensor  # (B, n) int8: the true inputs, never shown in training; 0 where not known
+    symbols: Tensor  # (B, n) int8: the true inputs, never used in training; 0 where not known
     seen: Tensor  # (B,) bool: whether training shows this combination of symbols
     known: Tensor | None = None  # (B, n) bool: inputs that the network sets; None for all
-    asked: Tensor | None = None  # (B, m) bool: outputs that the loss looks at; None for all
+    asked: Tensor | None = None  # (B, m) bool: outputs that enter the loss; None for all
 
     def to(self, device: torch.device) -> "Batch":
-        """The same rows on a device."""
+        """The same batch on a device."""
         return _moved(self, device)
 
     def correct(self, outputs: Tensor, *, all_outputs: bool) -> Tensor:
@@ -36,7 +37,7 @@ class Batch:
 
         Args:
             outputs: (B, m), of a layer or a conventional head.
-            all_outputs: Whether outputs that the loss ignores count, too.
+            all_outputs: Whether outputs that do not enter the loss count, too.
         """
         right = ((outputs > 0) == (self.targets > 0.5)) & (outputs != 0)
         if self.asked is not None and not all_outputs:
@@ -44,33 +45,33 @@ class Batch:
         return right.all(-1)
 
     def pick(self, index: Tensor) -> "Batch":
-        """Some of the rows."""
+        """Some of the examples."""
         parts = [getattr(self, f.name) for f in fields(self)]
         return Batch(*(None if part is None else part[index] for part in parts))  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """All rows of a split. Images are kept once, in a bank, and rows name them by number."""
+    """All examples of a split. Images are stored once, in a bank, and referred to by index."""
 
-    items: Tensor  # (N, ...) int64: numbers of images in the bank, or the features themselves
+    items: Tensor  # (N, ...) int64: indices of images in the bank, or the features themselves
     targets: Tensor  # (N, m) float
     symbols: Tensor  # (N, n) int8
     seen: Tensor  # (N,) bool
     known: Tensor | None = None  # (N, n) bool
     asked: Tensor | None = None  # (N, m) bool
     bank: Tensor | None = None  # (M, height, width) uint8, 0 for paper and 255 for ink
-    side_by_side: bool = False  # the images of a row are one wide image
+    side_by_side: bool = False  # the images of an example form one wide image
 
     def __len__(self) -> int:
         return len(self.items)
 
     def to(self, device: torch.device) -> "Rows":
-        """The same rows, and the bank, on a device."""
+        """The same examples, and the bank, on a device."""
         return _moved(self, device)
 
     def batch(self, index: Tensor) -> Batch:
-        """The rows of these numbers; features are images with values from 0 to 1, or the items."""
+        """The examples at these positions; images get values from 0 to 1."""
         features = self.items[index]
         if self.bank is not None:
             features = self.bank[features].float() / 255  # (B, ..., height, width)
@@ -83,71 +84,85 @@ class Rows:
         )
 
 
+@dataclass(frozen=True)
+class Pretraining:
+    """Ways to prepare the network of a task before it trains with the layer; None for none.
+
+    Args:
+        initialize: Sets weights of a new network from data.
+        autoencoder: Makes a module from features to the error of reconstructing them, which
+            trains the network.
+        placement_search: Makes a module from a `Batch` to a loss and an accuracy, which finds out
+            where in an image the network should read.
+        teacher: Makes a network that `placement_search` prepares and that then trains with the
+            layer.
+        distillation: Makes a module from a `Batch` to a loss and an accuracy, by which a network
+            learns from a trained teacher.
+    """
+
+    initialize: Callable[[nn.Module], None] | None = None
+    autoencoder: Callable[[nn.Module], nn.Module] | None = None
+    placement_search: Callable[[nn.Module, SMTLayer], nn.Module] | None = None
+    teacher: Callable[[], nn.Module] | None = None
+    distillation: Callable[[nn.Module, nn.Module], nn.Module] | None = None
+
+
 class Task(Protocol):
-    """A problem to train on: a theory, data, and a network that reads the theory's inputs."""
+    """A problem to train on: a theory, data, a network that reads the theory's inputs, a view.
+
+    A task is made of its options. Only `rows`, `data_source` and `data_title` need its data, and
+    so does `pretraining.initialize`.
+    """
 
     @property
     def name(self) -> str:
-        """As the command line has it."""
+        """As in `task.name` of an experiment."""
 
     @property
     def theory(self) -> Theory:
-        """What is known of the problem."""
-
-    @property
-    def data(self) -> str:
-        """Which data are used, for the record."""
-
-    @property
-    def data_title(self) -> str:
-        """The same for people."""
+        """The constraints between symbols and labels."""
 
     @property
     def view(self) -> "View":
         """How examples are shown."""
 
+    @property
+    def pretraining(self) -> Pretraining:
+        """How the network can be prepared."""
+
+    @property
+    def data_source(self) -> str:
+        """Which data are used, for the record: `"sample"` if they are only a sample.
+
+        Raises:
+            MissingDataError: If they are not there.
+        """
+
+    @property
+    def data_title(self) -> str:
+        """The data in words."""
+
+    @property
+    def scored_split(self) -> SplitName:
+        """`"validation"` if options set examples apart for validation, else `"test"`."""
+
     def rows(self, split: SplitName, count: int, seed: int, epoch: int = 0) -> Rows:
-        """Rows of a split, the same for the same arguments.
+        """Examples of a split, the same for the same arguments.
 
         Args:
-            split: Validation rows are apart from the training rows and show what training shows.
-            count: How many, where rows are drawn; tasks with fixed sets take all of them (or
-                the first `count`, if that is fewer).
+            split: Validation examples are not in training and show what training shows.
+            count: How many, where examples are drawn; tasks with fixed sets return all of them,
+                or the first `count` if that is fewer.
             seed: Of the draw.
-            epoch: Tasks that draw their rows draw anew for each epoch.
+            epoch: Tasks that draw their examples draw new ones for each epoch.
+
+        Raises:
+            MissingDataError: If the data are not there.
+            ConfigError: If the task has no such split.
         """
 
     def network(self) -> nn.Module:
-        """A new network from features to logits, one a theory input."""
-
-    def head(self) -> nn.Module:
-        """What stands in the layer's place in a conventional network."""
-
-    def autoencoder(self, network: nn.Module) -> nn.Module:
-        """A module from features to the error of rebuilding them, which trains the network.
-
-        Raises:
-            ConfigError: If the task has none.
-        """
-
-
-@runtime_checkable
-class Scouting(Protocol):
-    """A task whose network must first find out where to look."""
-
-    def scouts(self, network: nn.Module, layer: SMTLayer) -> nn.Module:
-        """A module from a `Batch` to a loss and an accuracy, which settles where to look."""
-
-
-@runtime_checkable
-class Teaching(Scouting, Protocol):
-    """A task that has a network of its own, which can teach another."""
-
-    def teacher(self) -> nn.Module:
-        """A new network that `scouts` prepares, and that then trains with the layer."""
-
-    def pupil(self, network: nn.Module, teacher: nn.Module) -> nn.Module:
-        """A module from a `Batch` to a loss and a share, by which a network learns from it."""
+        """A new network from features to logits, one per theory input."""
 
 
 class Model(nn.Module):
@@ -171,22 +186,22 @@ class Model(nn.Module):
         return self.head if isinstance(self.head, SMTLayer) else None
 
 
-def check_validation(who: str, share: float) -> None:
-    """Raises unless such a share of the training rows can be set apart for validation."""
+def check_validation(name: str, share: float) -> None:
+    """Raises unless the share is from 0 to below 1."""
     if not 0 <= share < 1:
-        raise ConfigError(f"{who}: validation must be from 0 to below 1. Got {share}.")
+        raise ConfigError(f"{name}: validation must be from 0 to below 1. Got {share}.")
 
 
-def count_apart(who: str, what: str, count: int, share: float) -> int:
-    """How many of the training rows are set apart for validation.
+def count_apart(name: str, noun: str, count: int, share: float) -> int:
+    """How many training examples a share sets apart for validation.
 
     Raises:
-        ConfigError: If all are, or none although a share was asked for.
+        ConfigError: If these are all, or none although the share is not 0.
     """
     apart = round(count * share)
     if share and not 0 < apart < count:
         raise ConfigError(
-            f"{who}: validation must leave {what} for training and for validation. "
+            f"{name}: validation must leave {noun} for training and for validation. "
             f"Got {share}, which sets {apart} of {count} apart."
         )
     return apart

@@ -1,9 +1,10 @@
-"""This file holds the networks that the tasks share."""
+"""Networks that several tasks use."""
 
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from smtlayer.errors import ConfigError
+from smtlayer.theory import Theory
 
 
 class DigitNetwork(nn.Module):
@@ -13,7 +14,7 @@ class DigitNetwork(nn.Module):
     then dense layers of 256 and `bits`; orthogonal weights, zero biases.
 
     Shape:
-        - images: $(B, d, 28, 28)$, d digits a row.
+        - images: $(B, d, 28, 28)$, d digits per example.
         - output: $(B, d * bits)$ logits.
     """
 
@@ -37,41 +38,49 @@ class DigitNetwork(nn.Module):
         return logits.reshape(rows, -1)
 
     def describe(self, images: Tensor) -> Tensor:
-        """What the last layer reads the bits from: (B, 28, 28) to (B, 256)."""
+        """The features before the last layer: (B, 28, 28) to (B, 256)."""
         features: Tensor = self.layers[:-1](images[:, None])
         return features
 
 
 class DigitAutoencoder(nn.Module):
-    """Rebuilds images of digits from a `DigitNetwork`'s 256 features: training without labels.
+    """Reconstructs images of digits from the features of a `DigitNetwork`, without labels.
 
     Shape:
-        - images: $(B, d, 28, 28)$; images that are blank are left out.
+        - images: $(B, d, 28, 28)$; blank images are ignored.
         - output: a number, the mean squared error.
     """
 
     def __init__(self, network: nn.Module) -> None:
         super().__init__()
         if not isinstance(network, DigitNetwork):
-            raise ConfigError("An auto-encoder of digits is made of a DigitNetwork.")
+            raise ConfigError(
+                f"An auto-encoder of digits needs a DigitNetwork. Got a {type(network).__name__}."
+            )
         self.network = network
         self.decoder = nn.Sequential(
             nn.Linear(256, 512), nn.ReLU(), nn.Linear(512, 28 * 28), nn.Sigmoid()
         )
 
     def forward(self, images: Tensor) -> Tensor:
-        """The error of rebuilding."""
+        """The error of reconstructing the images."""
         flat = images.reshape(-1, *images.shape[-2:])
         flat = flat[flat.flatten(1).any(-1)]
-        rebuilt = self.decoder(self.network.describe(flat))
-        return F.mse_loss(rebuilt, flat.flatten(1))
+        reconstructed = self.decoder(self.network.describe(flat))
+        return F.mse_loss(reconstructed, flat.flatten(1))
 
 
 class DenseHead(nn.Sequential):
-    """What a conventional network has in the layer's place: one hidden layer of 512."""
+    """The head of a conventional network, in place of a layer: one hidden layer of 512.
 
-    def __init__(self, n_inputs: int, n_outputs: int) -> None:
-        super().__init__(nn.Linear(n_inputs, 512), nn.ReLU(), nn.Linear(512, n_outputs))
+    Args:
+        theory: Of the layer that it replaces; it gives the numbers of inputs and outputs.
+    """
+
+    def __init__(self, theory: Theory) -> None:
+        super().__init__(
+            nn.Linear(theory.n_inputs, 512), nn.ReLU(), nn.Linear(512, theory.n_outputs)
+        )
         orthogonal(self)
 
 

@@ -1,6 +1,9 @@
-"""This file holds MNIST addition: two handwritten digits, their sum as the only label."""
+"""The task MNIST addition: its data, network and view."""
 
+from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
+from typing import ClassVar, final
 
 import torch
 from torch import Tensor, nn
@@ -8,44 +11,62 @@ from torch import Tensor, nn
 from smtlayer.errors import ConfigError
 from smtlayer.theory import Theory
 from smtlayer_studies.tasks.addition.theory import addition_theory
-from smtlayer_studies.tasks.base import Rows, SplitName
+from smtlayer_studies.tasks.base import Pretraining, Rows, SplitName, check_validation
 from smtlayer_studies.tasks.images import ImagesView
-from smtlayer_studies.tasks.mnist import DigitData
-from smtlayer_studies.tasks.networks import DenseHead, DigitAutoencoder, DigitNetwork
+from smtlayer_studies.tasks.mnist import DigitData, Source, load_digits
+from smtlayer_studies.tasks.networks import DigitAutoencoder, DigitNetwork
 from smtlayer_studies.tasks.view import View
 
 
+@final
+@dataclass(frozen=True, eq=False, kw_only=True)
 class MnistAddition:
     """Read two images of digits and add them, having seen only some of the 100 pairs of digits.
 
     Args:
-        digits: Images to draw pairs from.
         percent: How many of the pairs training shows. 10 % are the equal pairs, (0, 0) to (9, 9);
             more adds others in a fixed random order. Tests draw from all pairs.
+        data: Which images to use; see `load_digits`.
+        validation: Share of the training images that is set apart for validation.
+        data_dir: The data folder.
+        digits: Images to use instead of those that `data` names.
     """
 
-    name = "mnist-addition"
-    view: View = ImagesView("MNIST addition: bits the network read, and the solver's sum")
+    name: ClassVar[str] = "mnist-addition"
+    view: ClassVar[View] = ImagesView("MNIST addition: bits the network read, and the solver's sum")
+    pretraining: ClassVar[Pretraining] = Pretraining(autoencoder=DigitAutoencoder)
 
-    def __init__(self, digits: DigitData, percent: int = 10) -> None:
-        if not 10 <= percent <= 100:
-            raise ConfigError(f"mnist-addition: percent must be from 10 to 100. Got {percent}.")
-        self.percent = percent
-        self._digits = digits
+    percent: int = 10
+    data: Source = "auto"
+    validation: float = 0.0
+    data_dir: Path | None = field(default=None, repr=False)
+    digits: DigitData | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        if not 10 <= self.percent <= 100:
+            raise ConfigError(
+                f"mnist-addition: percent must be from 10 to 100. Got {self.percent}."
+            )
+        check_validation("images", self.validation)
 
     @property
-    def data(self) -> str:
+    def data_source(self) -> str:
         """`"mnist"` or `"sample"`."""
         return self._digits.source
 
     @property
     def data_title(self) -> str:
-        """The data for people."""
+        """The data in words."""
         return self._digits.title
+
+    @property
+    def scored_split(self) -> SplitName:
+        """Which split is scored."""
+        return "validation" if self.validation else "test"
 
     @cached_property
     def theory(self) -> Theory:
-        """Two digits make a sum."""
+        """Two digits and their sum."""
         return addition_theory()
 
     @cached_property
@@ -58,7 +79,7 @@ class MnistAddition:
         return torch.cat([pairs[equal], others[order]])[: self.percent]
 
     def rows(self, split: SplitName, count: int, seed: int, epoch: int = 0) -> Rows:
-        """Random pairs of images: of all digits in test, else of the shown ones."""
+        """Random pairs of images: of all digits in test, else of the shown pairs."""
         generator = torch.Generator().manual_seed(seed * 1009 + epoch)
         source = self._digits.split(split)
         if split == "test":
@@ -78,13 +99,10 @@ class MnistAddition:
         """The paper's digit reader, shared by both digits."""
         return DigitNetwork()
 
-    def head(self) -> nn.Module:
-        """One hidden layer of 512."""
-        return DenseHead(self.theory.n_inputs, self.theory.n_outputs)
-
-    def autoencoder(self, network: nn.Module) -> nn.Module:
-        """Rebuilds the images of digits from what the network makes of them."""
-        return DigitAutoencoder(network)
+    @cached_property
+    def _digits(self) -> DigitData:
+        found = self.digits or load_digits(self.data, self.data_dir)
+        return found.with_validation(self.validation)
 
     @cached_property
     def _targets(self) -> Tensor:

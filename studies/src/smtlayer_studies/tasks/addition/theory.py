@@ -9,7 +9,7 @@ from smtlayer.theory import Theory
 
 
 def addition_theory() -> Theory:
-    """Two digits make a sum."""
+    """Two digits and their sum."""
     a, b = z3.BitVecs("a b", 4)
     total = z3.BitVec("total", 5)
     return Theory(
@@ -24,10 +24,10 @@ def addition_theory() -> Theory:
 
 
 def long_addition_theory(digits: int) -> Theory:
-    """Two decimal numbers make a sum, column by column as at school.
+    """Two decimal numbers and their sum, added column by column.
 
-    The digits are a0, a1, ... and b0, b1, ..., those of the sum s0, s1, ...: one more, and s0 is
-    where the last carry goes. The first is the most significant.
+    The digits are a0, a1, ... and b0, b1, ..., the most significant first. The sum has one digit
+    more, s0, s1, ...: the last carry goes to s0.
     """
     if digits < 1:
         raise ArgumentError(f"long_addition_theory: digits must be at least 1. Got {digits}.")

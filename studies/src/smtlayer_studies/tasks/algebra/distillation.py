@@ -1,4 +1,4 @@
-"""This file teaches a network to read a wide image as a reader of single windows reads it."""
+"""Distillation: a network learns to read a wide image as a reader of single windows reads it."""
 
 import torch
 import torch.nn.functional as F
@@ -8,20 +8,20 @@ from smtlayer_studies.tasks.algebra.network import OrderedReader, in_windows
 from smtlayer_studies.tasks.base import Batch
 
 
-class Pupil(nn.Module):
-    """A network learns what a trained `OrderedReader` reads, on images put together anew.
+class Distillation(nn.Module):
+    """A network learns the outputs of a trained `OrderedReader` on recombined images.
 
-    Where training shows only some combinations of symbols, as a = b, a network that sees the whole
-    image at once can learn the combinations in place of the symbols. Windows of other rows break
-    them: every place that the teacher reads gets a symbol from any such place of any row, every
-    other window that of another row. What the teacher says of each is the only label.
+    Where training shows only some combinations of symbols, such as a = b, a network that sees the
+    whole image at once can learn the combinations in place of the symbols. Recombined images break
+    them: each window that the teacher reads is drawn from all such windows of the batch, each other
+    window from the same position in another image. The teacher's signs are the only labels.
 
     Args:
-        network: Learns; from images to the same logits as the teacher's.
-        teacher: Is asked, and stays as it is.
+        network: The student; from images to the same logits as the teacher's.
+        teacher: Stays as it is.
 
     Shape:
-        - output: the loss, and the share of rows read wholly as the teacher reads them.
+        - output: the loss, and the share of examples that both read identically.
     """
 
     def __init__(self, network: nn.Module, teacher: OrderedReader) -> None:
@@ -30,7 +30,7 @@ class Pupil(nn.Module):
         self.teacher = teacher.requires_grad_(False)
 
     def forward(self, batch: Batch) -> tuple[Tensor, Tensor]:
-        """The pupil's cross-entropy with the teacher's signs."""
+        """The student's cross-entropy with the teacher's signs."""
         images = self.recombined(batch.features)
         wanted = self.teacher(images) > 0  # (B, n)
         logits = self.network(images)
@@ -38,7 +38,7 @@ class Pupil(nn.Module):
         return F.binary_cross_entropy_with_logits(logits, wanted.to(logits)), right
 
     def recombined(self, images: Tensor) -> Tensor:
-        """Images of the same shape, their windows drawn from all rows: (B, h, windows * h)."""
+        """Images of the same shape, with windows drawn from all: (B, h, windows * h)."""
         windows = in_windows(images, self.teacher.windows)  # (B, w, h, h)
         rows, count = windows.shape[:2]
         places = self.teacher.choices[self.teacher.chosen]  # (slots,)

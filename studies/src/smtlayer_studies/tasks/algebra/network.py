@@ -1,4 +1,4 @@
-"""This file reads some symbols of a wide image from left to right, and finds out where they are."""
+"""Networks that read a handwritten equation in one wide image."""
 
 from itertools import combinations
 
@@ -12,16 +12,16 @@ from smtlayer_studies.tasks.networks import DigitNetwork, orthogonal
 class OrderedReader(nn.Module):
     """Reads four of the eight symbols of a wide image, all with the same digit reader.
 
-    It sees the whole image. What it takes for granted: a symbol fills a window as wide as the image
-    is high, and slots are read in the order of their windows, each from a window of its own. So
-    there are 70 ways to place four slots in eight windows; `Scouts` finds the right one.
+    It sees the whole image, and assumes that a symbol fills a window as wide as the image is high,
+    and that slots are read in the order of their windows, each from a different window. So there
+    are 70 ways to place four slots in eight windows; `PlacementSearch` finds the right one.
 
-    Order tells a from b even where training shows only equations in which they are equal.
+    The order distinguishes a from b even if training shows only equations in which they are equal.
 
     Args:
         windows: How many symbols the image has.
         slots: How many of them to read.
-        bits: Logits a symbol.
+        bits: Logits per symbol.
 
     Shape:
         - images: $(B, h, windows * h)$ with h of 28.
@@ -35,8 +35,8 @@ class OrderedReader(nn.Module):
         torch.Size([5, 8])
     """
 
-    choices: Tensor  # (ways, slots): the windows that the slots are read from
-    chosen: Tensor  # (): the way that is in use
+    choices: Tensor  # (placements, slots): the windows that the slots are read from
+    chosen: Tensor  # (): the placement in use
 
     def __init__(self, windows: int = 8, slots: int = 4, bits: int = 4) -> None:
         super().__init__()

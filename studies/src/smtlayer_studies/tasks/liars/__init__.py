@@ -1,1 +1,12 @@
 """The liar's puzzle: three people accuse or defend each other, and one of them is guilty."""
+
+from smtlayer_studies.tasks.registry import TaskEntry
+
+TASK = TaskEntry(
+    "liars-puzzle",
+    task=f"{__name__}.task:LiarsPuzzle",
+    lab={
+        "liars-puzzle": f"{__name__}.lab:complete",
+        "liars-puzzle-as-printed": f"{__name__}.lab:as_printed",
+    },
+)

@@ -1,4 +1,4 @@
-"""This file holds the reader of sentences: words to what a sentence says."""
+"""The network of the liar's puzzle: from the words of a sentence to what it says."""
 
 import torch
 from torch import Tensor, nn
@@ -11,13 +11,12 @@ class SentenceReader(nn.Module):
 
     Trainable word vectors, a bidirectional LSTM of two layers, then dense layers of 128 and 7 on
     the last layer's final states, the forward one after the last word and the backward one after
-    the first. LSTM and dense layers start as PyTorch has them.
+    the first. All start with PyTorch's initial weights.
 
-    Padding changes nothing: each sentence is turned round within its own length for the backward
-    direction, and no length is ever needed on the CPU, so that a GPU does not wait.
+    Padding has no effect: each sentence is reversed within its length for the backward direction,
+    and no length is ever needed on the CPU, so that a GPU does not wait.
 
     Args:
-        vectors: One row a token to start from, (22, 300); by default random normal numbers.
         width: Size of the LSTM's state, for each direction.
 
     Shape:
@@ -25,12 +24,9 @@ class SentenceReader(nn.Module):
         - output: $(B, 7 s)$ logits.
     """
 
-    def __init__(self, vectors: Tensor | None = None, width: int = 512) -> None:
+    def __init__(self, width: int = 512) -> None:
         super().__init__()
         self.words = nn.Embedding(1 + len(WORDS), 300, padding_idx=PADDING)
-        if vectors is not None:
-            with torch.no_grad():
-                self.words.weight.copy_(vectors)
         self.layers = nn.ModuleList([_BothWays(300, width), _BothWays(2 * width, width)])
         self.dense = nn.Sequential(nn.Linear(2 * width, 128), nn.ReLU(), nn.Linear(128, 7))
 

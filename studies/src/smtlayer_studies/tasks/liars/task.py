@@ -1,23 +1,26 @@
-"""This file holds the liar's puzzle: three agents accuse or defend each other; one is guilty."""
+"""The task of the liar's puzzle: its data, network and view."""
 
+from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
+from typing import ClassVar, final
 
 import torch
 from torch import nn
 
 from smtlayer.errors import ConfigError
 from smtlayer.theory import Theory
-from smtlayer_studies.tasks.base import Rows, SplitName, check_validation, count_apart
+from smtlayer_studies.tasks.base import Pretraining, Rows, SplitName, check_validation, count_apart
 from smtlayer_studies.tasks.liars.data import N_TRAIN, Puzzles, draw_split
 from smtlayer_studies.tasks.liars.network import SentenceReader
-from smtlayer_studies.tasks.liars.sentences import AGENTS as AGENTS
 from smtlayer_studies.tasks.liars.theory import liars_theory
 from smtlayer_studies.tasks.liars.view import LiarsView
-from smtlayer_studies.tasks.liars.words import WordVectors
-from smtlayer_studies.tasks.networks import DenseHead
+from smtlayer_studies.tasks.liars.words import WordSource, WordVectors, load_words
 from smtlayer_studies.tasks.view import View
 
 
+@final
+@dataclass(frozen=True, eq=False, kw_only=True)
 class LiarsPuzzle:
     """Read three sentences and name the one who lies, having seen half of what they can say.
 
@@ -36,42 +39,46 @@ class LiarsPuzzle:
 
     Args:
         as_printed: Use the paper's equation as it is: see `liars_theory`.
-        words: Where word vectors start; random if None. They are trained in any case.
+        words: Initial word vectors; see `load_words`. They are trained in any case.
         split: Seed of the split: configurations, orders and puzzles.
         validation: Share of the training puzzles that is set apart for validation: the same
             configurations and orders in other wordings.
+        data_dir: The data folder.
+        vectors: Word vectors to use instead of those that `words` names.
     """
 
-    name = "liars-puzzle"
-    view: View = LiarsView()
+    name: ClassVar[str] = "liars-puzzle"
+    view: ClassVar[View] = LiarsView()
 
-    def __init__(
-        self,
-        as_printed: bool = False,
-        words: WordVectors | None = None,
-        split: int = 1,
-        validation: float = 0.0,
-    ) -> None:
-        check_validation(self.name, validation)
-        self._apart = count_apart(self.name, "puzzles", N_TRAIN, validation)
-        self.as_printed = as_printed
-        self.validation = validation
-        self.split = split
-        self._words = words
+    as_printed: bool = False
+    words: WordSource = "random"
+    split: int = 1
+    validation: float = 0.0
+    data_dir: Path | None = field(default=None, repr=False)
+    vectors: WordVectors | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        check_validation(self.name, self.validation)
+        self._apart  # noqa: B018 - or an error
 
     @property
-    def data(self) -> str:
-        """The puzzles, and what the word vectors start from."""
+    def data_source(self) -> str:
+        """The puzzles, and the initial word vectors."""
         vectors = (
-            "random 300-d word vectors" if self._words is None else "GloVe 100-d padded to 300"
+            "random 300-d word vectors" if self._vectors is None else "GloVe 100-d padded to 300"
         )
         return f"liars-puzzle, {vectors}"
 
     @property
     def data_title(self) -> str:
-        """The data for people."""
-        start = "at random" if self._words is None else "from GloVe, 100 of 300 numbers"
+        """The data in words."""
+        start = "at random" if self._vectors is None else "from GloVe, 100 of 300 numbers"
         return f"375,000 puzzles, word vectors starting {start}"
+
+    @property
+    def scored_split(self) -> SplitName:
+        """Which split is scored."""
+        return "validation" if self.validation else "test"
 
     @cached_property
     def theory(self) -> Theory:
@@ -101,18 +108,26 @@ class LiarsPuzzle:
 
     def network(self) -> nn.Module:
         """The paper's reader of sentences, shared by all three."""
-        return SentenceReader(None if self._words is None else self._words.table())
+        return SentenceReader()
 
-    def head(self) -> nn.Module:
-        """One hidden layer of 512."""
-        return DenseHead(self.theory.n_inputs, self.theory.n_outputs)
+    @property
+    def pretraining(self) -> Pretraining:
+        """Word vectors, if there are some to start from."""
+        return Pretraining(initialize=self._set_vectors)
 
-    def autoencoder(self, network: nn.Module) -> nn.Module:
-        """There is none: the puzzle has no images."""
-        raise ConfigError(
-            "liars-puzzle has no auto-encoder: it rebuilds images, and this task has sentences. "
-            "Pre-train with a dense head instead."
-        )
+    def _set_vectors(self, network: nn.Module) -> None:
+        if self._vectors is not None and isinstance(network, SentenceReader):
+            with torch.no_grad():
+                network.words.weight.copy_(self._vectors.table())
+
+    @cached_property
+    def _vectors(self) -> WordVectors | None:
+        return self.vectors or load_words(self.data_dir, self.words)
+
+    @cached_property
+    def _apart(self) -> int:
+        """How many puzzles are for validation."""
+        return count_apart(self.name, "puzzles", N_TRAIN, self.validation)
 
     @cached_property
     def _split(self) -> tuple[Puzzles, Puzzles]:

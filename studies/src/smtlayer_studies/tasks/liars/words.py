@@ -1,4 +1,4 @@
-"""This file finds word vectors for the liar's puzzle: GloVe, where it is."""
+"""Word vectors for the liar's puzzle: GloVe, or none."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,7 +22,7 @@ class WordVectors:
     source: Literal["glove-100d"] = "glove-100d"
 
     def table(self, width: int = 300) -> Tensor:
-        """One row a token, padding first: the vectors with zeros up to the width."""
+        """One row per token, padding first: the vectors with zeros up to the width."""
         rows = torch.zeros(1 + len(WORDS), width)
         rows[PADDING + 1 :, : self.vectors.shape[1]] = self.vectors
         return rows
@@ -31,8 +31,8 @@ class WordVectors:
 def load_words(data_dir: Path | None = None, source: WordSource = "auto") -> WordVectors | None:
     """Word vectors, or None for random ones.
 
-    The paper starts from the vectors of GloVe-6B with 300 numbers. Where those are not to be had
-    for every word, the ones with 100 numbers are a start for the first 100.
+    The paper starts from the vectors of GloVe-6B with 300 numbers. Those are not available for
+    every word; the vectors with 100 numbers initialize the first 100.
 
     Args:
         data_dir: The folder that holds `glove/`; see `data_folder` for the default.
@@ -41,8 +41,7 @@ def load_words(data_dir: Path | None = None, source: WordSource = "auto") -> Wor
     Raises:
         MissingDataError: If GloVe is asked for and not there, or damaged.
     """
-    missing = state(FILES[_FILE], data_dir) == "missing"
-    if source == "random" or (source == "auto" and missing):
+    if source == "random" or (source == "auto" and state(FILES[_FILE], data_dir) == "missing"):
         return None
     lines = find(_FILE, data_dir).read_text(encoding="utf-8").splitlines()
     vectors = {

@@ -1,4 +1,4 @@
-"""This file holds the reader of Sudoku boards: a digit reader on the cells with a hint."""
+"""The network that reads Sudoku boards: a digit reader on the cells with a hint."""
 
 from torch import Tensor, nn
 
@@ -11,7 +11,7 @@ class HintReader(nn.Module):
     A cell has a hint if its image is not blank. Only those are read: about 36 of 81.
 
     Args:
-        columns: Logits a cell: 4 bits of its number, or 9 for the digits 1 to 9.
+        columns: Logits per cell: 4 bits of its number, or 9 for the digits 1 to 9.
 
     Shape:
         - images: $(B, 81, 28, 28)$, all zero where there is no hint.

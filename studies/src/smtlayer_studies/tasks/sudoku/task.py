@@ -1,82 +1,97 @@
-"""This file holds visual Sudoku: complete a board whose hints are images of digits."""
+"""The task visual Sudoku: its data, network and view."""
 
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import get_args
+from pathlib import Path
+from typing import ClassVar, final, get_args
 
 import torch
 from torch import Tensor, nn
 
 from smtlayer.errors import ConfigError
 from smtlayer.theory import Theory
-from smtlayer_studies.tasks.base import Rows, SplitName, check_validation, count_apart
-from smtlayer_studies.tasks.mnist import DigitData
-from smtlayer_studies.tasks.networks import DenseHead, DigitAutoencoder
-from smtlayer_studies.tasks.sudoku.data import SudokuBoards
+from smtlayer_studies.tasks.base import Pretraining, Rows, SplitName, check_validation, count_apart
+from smtlayer_studies.tasks.mnist import DigitData, Source, load_digits
+from smtlayer_studies.tasks.networks import DigitAutoencoder
+from smtlayer_studies.tasks.sudoku.data import SudokuBoards, load_boards
 from smtlayer_studies.tasks.sudoku.network import HintReader
-from smtlayer_studies.tasks.sudoku.theory import Reading, encode_hints
-from smtlayer_studies.tasks.sudoku.theory import encode_boards as encode_boards
-from smtlayer_studies.tasks.sudoku.theory import known_cells as known_cells
-from smtlayer_studies.tasks.sudoku.theory import sudoku_theory as sudoku_theory
+from smtlayer_studies.tasks.sudoku.theory import (
+    Reading,
+    encode_boards,
+    encode_hints,
+    known_cells,
+    sudoku_theory,
+)
 from smtlayer_studies.tasks.sudoku.view import SudokuView
 from smtlayer_studies.tasks.view import View
 
 
-def check_options(percent: int, validation: float, reading: str) -> None:
-    """Raises unless a task can be made of these: to be asked before the boards are made."""
-    if reading not in get_args(Reading):
-        raise ConfigError(f"visual-sudoku: reading must be 'bits' or 'digits'. Got {reading!r}.")
-    if not 1 <= percent <= 100:
-        raise ConfigError(f"visual-sudoku: percent must be from 1 to 100. Got {percent}.")
-    check_validation("visual-sudoku", validation)
+def _autoencoder(network: nn.Module) -> nn.Module:
+    """Reconstructs the images of the hints from the features of the digit reader."""
+    if not isinstance(network, HintReader):
+        raise ConfigError(
+            "visual-sudoku: the auto-encoder needs the network of this task, a HintReader. "
+            f"Got a {type(network).__name__}. Use task.network()."
+        )
+    return DigitAutoencoder(network.reader)
 
 
+@final
+@dataclass(frozen=True, eq=False, kw_only=True)
 class VisualSudoku:
     """Read the hints of a Sudoku board, images of digits, and complete it.
 
     Every hint is a random image of its digit, which the board keeps in all epochs; test boards
     have test images. The network sets the hints' columns and the others are free: `known`. The
-    labels are the cells that are not hints: `asked`. What the hints say is never a label.
+    labels are the cells that are not hints: `asked`. The digits of the hints are never a label.
 
     Args:
-        digits: Images to draw hints from.
-        boards: Boards for training and test.
         percent: How many of the training boards are used: the first of a fixed random order, so
-            that more percent are the same boards and others.
+            that a larger share includes a smaller one.
+        data: Which images to use for hints; see `load_digits`.
         validation: Share of those boards that is set apart for validation, with images that are
             set apart likewise unless `digits` has some.
-        reading: What the network says of a hint: see `sudoku_theory`.
+        reading: What the network outputs for a hint: see `sudoku_theory`.
+        data_dir: The data folder.
+        digits: Images to use instead of those that `data` names.
+        boards: Boards to use instead of those in the data folder.
     """
 
-    name = "visual-sudoku"
-    view: View = SudokuView()
+    name: ClassVar[str] = "visual-sudoku"
+    view: ClassVar[View] = SudokuView()
+    pretraining: ClassVar[Pretraining] = Pretraining(autoencoder=_autoencoder)
 
-    def __init__(
-        self,
-        digits: DigitData,
-        boards: SudokuBoards,
-        percent: int = 100,
-        validation: float = 0.0,
-        reading: Reading = "bits",
-    ) -> None:
-        check_options(percent, validation, reading)
-        self.percent = percent
-        self.validation = validation
-        self.reading = reading
-        self._boards = boards
-        self._digits = (
-            digits if digits.validation is not None else digits.with_validation(validation)
-        )
-        self._banks: dict[str, Tensor] = {}
+    percent: int = 100
+    data: Source = "auto"
+    validation: float = 0.0
+    reading: Reading = "bits"
+    data_dir: Path | None = field(default=None, repr=False)
+    digits: DigitData | None = field(default=None, repr=False)
+    boards: SudokuBoards | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        if self.reading not in get_args(Reading):
+            raise ConfigError(
+                f"visual-sudoku: reading must be 'bits' or 'digits'. Got {self.reading!r}."
+            )
+        if not 1 <= self.percent <= 100:
+            raise ConfigError(f"visual-sudoku: percent must be from 1 to 100. Got {self.percent}.")
+        check_validation("visual-sudoku", self.validation)
 
     @property
-    def data(self) -> str:
-        """Where the images and the boards come from: `"mnist, boards_10k"`."""
+    def data_source(self) -> str:
+        """The sources of images and boards: `"mnist, boards_10k"`."""
         return f"{self._digits.source}, {self._boards.source}"
 
     @property
     def data_title(self) -> str:
-        """The data for people."""
+        """The data in words."""
         return f"{self._boards.title}; {self._digits.title}"
+
+    @property
+    def scored_split(self) -> SplitName:
+        """Which split is scored."""
+        return "validation" if self.validation else "test"
 
     @cached_property
     def theory(self) -> Theory:
@@ -108,7 +123,7 @@ class VisualSudoku:
         )
 
     def chosen(self, split: SplitName) -> Tensor:
-        """Which boards are in a split: places among the test boards, else the training boards.
+        """Which boards are in a split: positions among the test boards, else the training boards.
 
         Raises:
             ConfigError: If no boards were set apart for validation.
@@ -131,18 +146,18 @@ class VisualSudoku:
         """The paper's digit reader, shared by all cells with a hint."""
         return HintReader(4 if self.reading == "bits" else 9)
 
-    def head(self) -> nn.Module:
-        """One hidden layer of 512."""
-        return DenseHead(self.theory.n_inputs, self.theory.n_outputs)
+    @cached_property
+    def _digits(self) -> DigitData:
+        found = self.digits or load_digits(self.data, self.data_dir)
+        return found if found.validation is not None else found.with_validation(self.validation)
 
-    def autoencoder(self, network: nn.Module) -> nn.Module:
-        """Rebuilds the images of the hints from what the digit reader makes of them."""
-        if not isinstance(network, HintReader):
-            raise ConfigError(
-                "visual-sudoku: an auto-encoder is made of this task's own network, a HintReader. "
-                f"Got a {type(network).__name__}. Use task.network()."
-            )
-        return DigitAutoencoder(network.reader)
+    @cached_property
+    def _boards(self) -> SudokuBoards:
+        return self.boards or load_boards(self.data_dir)
+
+    @cached_property
+    def _banks(self) -> dict[str, Tensor]:
+        return {}
 
     def _bank(self, split: SplitName, images: Tensor) -> Tensor:
         """The images after a blank one."""

@@ -5,11 +5,10 @@ import torch
 
 from smtlayer.errors import ConfigError
 from smtlayer.loop import Stepper
-from smtlayer_studies.tasks.algebra.distillation import Pupil
+from smtlayer_studies.tasks.algebra.distillation import Distillation
 from smtlayer_studies.tasks.algebra.network import OrderedReader, WholeImageNetwork, in_windows
 from smtlayer_studies.tasks.algebra.task import VisualAlgebra
-from smtlayer_studies.tasks.base import Batch, Teaching
-from smtlayer_studies.tasks.mnist import DigitData, Digits
+from smtlayer_studies.tasks.base import Batch
 from smtlayer_studies.tasks.networks import DigitNetwork
 
 PLACES = [1, 3]  # of four windows
@@ -35,8 +34,8 @@ def batch_of(images):
 
 def test_windows_come_from_all_rows_and_stay_whole():
     torch.manual_seed(0)
-    pupil = Pupil(torch.nn.Identity(), teacher())
-    made = in_windows(pupil.recombined(numbered(500)), 4)  # (B, 4, 28, 28)
+    distillation = Distillation(torch.nn.Identity(), teacher())
+    made = in_windows(distillation.recombined(numbered(500)), 4)  # (B, 4, 28, 28)
     values = made[..., 0, 0].long()
     assert (made == values[..., None, None]).all()
     places, row = values % 4, values // 4
@@ -50,7 +49,7 @@ def test_windows_come_from_all_rows_and_stay_whole():
     assert (row[:, 1] == row[:, 3]).float().mean() < 0.05  # what stood together does no longer
 
 
-def test_the_pupil_reads_what_the_teacher_reads_and_the_teacher_stays():
+def test_the_student_reads_what_the_teacher_reads_and_the_teacher_stays():
     torch.manual_seed(0)
     bright = torch.randint(2, (64, 4)).float().repeat_interleave(28, 1)
     images = torch.rand(64, 28, 112) * 0.2 + bright[:, None] * 0.8
@@ -60,11 +59,11 @@ def test_the_pupil_reads_what_the_teacher_reads_and_the_teacher_stays():
         master.reader.layers[-1].bias -= (logits.min() + logits.max()) / 2
     before = {name: value.clone() for name, value in master.state_dict().items()}
     network = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(28 * 112, 2))
-    pupil = Pupil(network, master)
-    step = Stepper(pupil, torch.optim.Adam(network.parameters(), 1e-3), total=60)
+    distillation = Distillation(network, master)
+    step = Stepper(distillation, torch.optim.Adam(network.parameters(), 1e-3), total=60)
     shares = []
     for _ in step:
-        loss, right = pupil(batch_of(images))
+        loss, right = distillation(batch_of(images))
         step(loss)
         shares.append(right.item())
     assert min(shares[-10:]) > 0.85 > 0.5 > shares[0]
@@ -72,19 +71,12 @@ def test_the_pupil_reads_what_the_teacher_reads_and_the_teacher_stays():
     assert not any(p.requires_grad for p in master.parameters())
 
 
-@pytest.fixture
-def task():
-    digits = Digits(torch.zeros(10, 28, 28, dtype=torch.uint8), torch.arange(10))
-    return VisualAlgebra(DigitData(digits, digits, "sample"))
-
-
-def test_visual_algebra_teaches_the_network_of_the_whole_image(task):
-    assert isinstance(task, Teaching)
-    reader = task.teacher()
-    assert isinstance(reader, OrderedReader)
-    network = WholeImageNetwork()
-    pupil = task.pupil(network, reader)
-    assert pupil.network is network
-    assert pupil.teacher is reader
-    with pytest.raises(ConfigError, match="teaches the network 'paper' of configuration"):
-        task.pupil(DigitNetwork(), reader)
+def test_visual_algebra_distils_into_the_network_of_the_whole_image():
+    ways = VisualAlgebra(configuration=2).pretraining
+    teacher, network = ways.teacher(), WholeImageNetwork()
+    assert isinstance(teacher, OrderedReader)
+    distillation = ways.distillation(network, teacher)
+    assert distillation.network is network
+    assert distillation.teacher is teacher
+    with pytest.raises(ConfigError, match=r"to the network 'paper'\. Got DigitNetwork"):
+        ways.distillation(DigitNetwork(), teacher)

@@ -1,4 +1,4 @@
-"""A network of the task's own trains first, and teaches another."""
+"""Distillation: a teacher is placed and trained first, then the network learns from it."""
 
 from importlib import import_module
 
@@ -11,13 +11,14 @@ from smtlayer.errors import ConfigError
 from smtlayer_studies.runs import Trainer, run, time_epochs
 from smtlayer_studies.runs.metrics import teacher_agreement
 from smtlayer_studies.runs.trainer import make_stepper
+from smtlayer_studies.tasks.base import Pretraining
 
-LESSONS = {"pretrain": {"kind": "teacher", "epochs": 1, "batch_size": 16, "optimizer": "adam",
-                        "lr": 0.02}}  # fmt: skip
+DISTILLED = {"pretrain": {"kind": "distillation", "epochs": 1, "batch_size": 16,
+                          "optimizer": "adam", "lr": 0.02}}  # fmt: skip
 
 
-class Scout(nn.Module):
-    """Looks at the labels once; here it only counts."""
+class Search(nn.Module):
+    """Counts its batches."""
 
     def __init__(self, network):
         super().__init__()
@@ -44,38 +45,40 @@ class Imitate(nn.Module):
 
 @pytest.fixture
 def school(task):
-    """The task of `conftest`, with a teacher; `made` keeps the modules that were asked for."""
+    """The task of `conftest` with a teacher; `made` keeps the modules that the trainer makes."""
     task.made = {}
 
     def teacher():
         return task.made.setdefault("teacher", task.network())
 
-    def scouts(network, layer):
-        return task.made.setdefault("scout", Scout(network))
+    def placement_search(network, layer):
+        return task.made.setdefault("search", Search(network))
 
-    def pupil(network, teacher):
+    def distillation(network, teacher):
         task.made["before"] = [p.clone() for p in teacher.parameters()]
-        return task.made.setdefault("pupil", Imitate(network, teacher))
+        return task.made.setdefault("student", Imitate(network, teacher))
 
-    task.teacher, task.scouts, task.pupil = teacher, scouts, pupil
+    task.pretraining = Pretraining(
+        placement_search=placement_search, teacher=teacher, distillation=distillation
+    )
     return task
 
 
 def test_a_teacher_trains_first_then_the_network_by_it_then_with_the_layer(school, config):
-    trainer = Trainer(school, config(pretrain=LESSONS["pretrain"] | {"epochs": 4}))
+    trainer = Trainer(school, config(pretrain=DISTILLED["pretrain"] | {"epochs": 4}))
     model = trainer.run()
     assert [e.phase for e in trainer.epochs] == ["pretrain"] * 9 + ["train"] * 2
-    assert school.made["scout"].batches == 10
-    assert school.made["scout"].network is school.made["teacher"]
+    assert school.made["search"].batches == 10
+    assert school.made["search"].network is school.made["teacher"]
     with_layer = [bool(e.solver) for e in trainer.epochs]
     assert with_layer == [False] + [True] * 4 + [False] * 4 + [True] * 2
     assert trainer.epochs[8].accuracy > 0.9  # reads as the teacher does
-    assert school.made["pupil"].network is model.network
+    assert school.made["student"].network is model.network
     after = [p.detach() for p in school.made["teacher"].parameters()]
     assert all(map(torch.equal, school.made["before"], after))
 
 
-def test_scouts_have_a_rate_and_an_epoch_of_their_own(school, config, monkeypatch):
+def test_the_placement_search_has_one_epoch_and_its_learning_rate(school, config, monkeypatch):
     seen = []
 
     def noting(module, options, steps, device):
@@ -83,18 +86,25 @@ def test_scouts_have_a_rate_and_an_epoch_of_their_own(school, config, monkeypatc
         return make_stepper(module, options, steps, device)
 
     monkeypatch.setattr("smtlayer_studies.runs.trainer.make_stepper", noting)
-    lessons = LESSONS["pretrain"] | {"epochs": 3, "scout_lr": 0.5}
+    options = DISTILLED["pretrain"] | {"epochs": 3, "placement_lr": 0.5}
     events = []
-    Trainer(school, config(pretrain=lessons), on_step=events.append).run()
+    Trainer(school, config(pretrain=options), on_step=events.append).run()
     assert [e.epochs for e in events if e.done == e.total] == [1, 3, 3, 2]
-    titles = ["pretrain, scouts", "pretrain, teacher", "pretrain, pupil", "train"]
+    titles = [
+        "pretrain, placement search", "pretrain, teacher", "pretrain, student", "train",
+    ]  # fmt: skip
     assert [e.title for e in events if e.done == e.total] == titles
-    assert seen == [("Scout", 1, 0.5), ("Model", 3, 0.02), ("Imitate", 3, 0.02), ("Model", 2, 0.02)]
+    assert seen == [
+        ("Search", 1, 0.5),
+        ("Model", 3, 0.02),
+        ("Imitate", 3, 0.02),
+        ("Model", 2, 0.02),
+    ]
 
 
 @pytest.mark.parametrize("steps", [5, 10, 15, 20, 25, 30, 40])
-def test_stopped_lessons_go_on_to_the_same_result(school, config, tmp_path, steps):
-    asked = config(**LESSONS)
+def test_a_stopped_distillation_goes_on_to_the_same_result(school, config, tmp_path, steps):
+    asked = config(**DISTILLED)
     whole = Trainer(school, asked)
     expected = whole.run()
     school.made.clear()
@@ -106,7 +116,7 @@ def test_stopped_lessons_go_on_to_the_same_result(school, config, tmp_path, step
     found = later.run()
     assert all(map(torch.equal, found.parameters(), expected.parameters()))
     assert [(e.phase, e.loss) for e in later.epochs] == [(e.phase, e.loss) for e in whole.epochs]
-    states = [trainer.pupil.state_dict() for trainer in (later, whole)]
+    states = [trainer.distillation.state_dict() for trainer in (later, whole)]
     assert all(map(torch.equal, *(state.values() for state in states)))  # the teacher as well
 
 
@@ -124,11 +134,9 @@ def test_agreement_is_the_share_of_images_that_are_read_as_the_teacher_reads_the
     assert found == pytest.approx(expected.double().mean().item())
 
 
-@pytest.mark.parametrize(
-    ("options", "images"), [({}, "train"), ({"validation": 0.1}, "validation")]
-)
-def test_a_record_of_lessons_has_the_agreement_on_images_that_training_may_use(
-    school, config, monkeypatch, options, images
+@pytest.mark.parametrize(("split", "images"), [("test", "train"), ("validation", "validation")])
+def test_a_record_of_distillation_has_the_agreement_on_images_that_training_may_use(
+    school, config, monkeypatch, split, images
 ):
     asked, seen = [], []
 
@@ -136,28 +144,30 @@ def test_a_record_of_lessons_has_the_agreement_on_images_that_training_may_use(
         asked.append(split)
         return type(school).rows(school, "train", count, seed, epoch)
 
-    def agreement(pupil, rows, device):
-        seen.append((pupil, asked[-1]))
+    def agreement(distillation, rows, device):
+        seen.append((distillation, asked[-1]))
         return 0.75
 
-    school.rows = rows
+    school.rows, school.scored_split = rows, split
     module = import_module("smtlayer_studies.runs.run")
     monkeypatch.setattr(module, "make_task", lambda options, data_dir: school)
     monkeypatch.setattr(module, "teacher_agreement", agreement)
-    record = run(config(task=options, **LESSONS)).record
+    record = run(config(**DISTILLED)).record
     assert record.scores["teacher_agreement"] == 0.75
-    assert seen == [(school.made["pupil"], images)]
+    assert seen == [(school.made["student"], images)]
 
 
-def test_lessons_are_no_part_of_what_is_timed(school, config, monkeypatch):
+def test_distillation_is_not_timed(school, config, monkeypatch):
     monkeypatch.setattr(
         "smtlayer_studies.runs.epoch_timing.make_task", lambda options, data_dir: school
     )
-    (timing,) = time_epochs([config(**LESSONS)], 1)
+    (timing,) = time_epochs([config(**DISTILLED)], 1)
     assert (len(timing.seconds), len(timing.conventional_seconds)) == (1, 1)
-    assert school.made["scout"].batches == 0
+    assert school.made["search"].batches == 0
 
 
-def test_lessons_are_for_tasks_that_have_a_teacher(task, config):
-    with pytest.raises(ConfigError, match="'teacher' is for tasks that have a teacher"):
-        Trainer(task, config(**LESSONS)).run()
+def test_distillation_needs_a_task_that_offers_it(task, config):
+    with pytest.raises(
+        ConfigError, match="kind = 'distillation' needs a layer and a task that offers"
+    ):
+        Trainer(task, config(**DISTILLED)).run()

@@ -10,10 +10,9 @@ from smtlayer import SMTLayer, Theory
 from smtlayer.errors import ConfigError
 from smtlayer.loop import Stepper
 from smtlayer_studies.tasks.algebra.network import OrderedReader, WholeImageNetwork, in_windows
-from smtlayer_studies.tasks.algebra.placement_search import Scouts
+from smtlayer_studies.tasks.algebra.placement_search import PlacementSearch
 from smtlayer_studies.tasks.algebra.task import VisualAlgebra
 from smtlayer_studies.tasks.base import Batch
-from smtlayer_studies.tasks.mnist import DigitData, Digits
 from smtlayer_studies.tasks.networks import DigitNetwork
 
 DIGITS = (0, 4, 6, 7)  # the windows of an equation that hold digits
@@ -72,35 +71,33 @@ def equal_bits():
     return theory, Batch(images, same_as, symbols, torch.ones(64, dtype=torch.bool))
 
 
-def test_scouts_find_the_windows_that_the_labels_speak_of():
+def test_the_windows_that_determine_the_labels_are_found():
     theory, batch = equal_bits()
     network = OrderedReader(windows=4, slots=2, bits=1)
-    scouts = Scouts(network, SMTLayer(theory, backward="mix(core, marginal)"))
-    step = Stepper(scouts, torch.optim.Adam(scouts.parameters(), 1e-2), total=150)
+    search = PlacementSearch(network, SMTLayer(theory, backward="mix(core, marginal)"))
+    step = Stepper(search, torch.optim.Adam(search.parameters(), 1e-2), total=150)
     for _ in step:
-        loss, right = scouts(batch)
+        loss, right = search(batch)
         step(loss)
     assert network.choices[network.chosen].tolist() == [1, 3]
     assert right > 0.95
-    assert scouts.accuracy.argmax() == network.chosen
-    assert scouts.accuracy.sort().values[-2] < 0.75  # the next best guesses
+    assert search.accuracy.argmax() == network.chosen
+    assert search.accuracy.sort().values[-2] < 0.75  # the next best guesses
 
 
 def test_a_scout_sees_only_its_own_windows():
     theory, batch = equal_bits()
     network = OrderedReader(windows=4, slots=2, bits=1)
-    scouts = Scouts(network, SMTLayer(theory))
-    before = scouts._logits(batch.features).reshape(6, 64, 2)
+    search = PlacementSearch(network, SMTLayer(theory))
+    before = search._logits(batch.features).reshape(6, 64, 2)
     other = batch.features.clone()
     other[:, :, 28:56] = 0  # window 1
-    after = scouts._logits(other).reshape(6, 64, 2)
+    after = search._logits(other).reshape(6, 64, 2)
     changed = (before != after).flatten(1).any(-1).tolist()
     assert changed == [1 in way for way in network.choices.tolist()]
 
 
-def test_scouting_is_for_the_ordered_network():
-    labels = torch.arange(10)
-    digits = Digits(torch.zeros(10, 28, 28, dtype=torch.uint8), labels)
-    task = VisualAlgebra(DigitData(digits, digits, "sample"))
-    with pytest.raises(ConfigError, match="scouts find places for the network 'ordered'"):
-        task.scouts(WholeImageNetwork(), SMTLayer(task.theory))
+def test_the_search_is_for_the_ordered_network():
+    task = VisualAlgebra(configuration=2)
+    with pytest.raises(ConfigError, match=r"search is for the network 'ordered'\. Got WholeImage"):
+        task.pretraining.placement_search(WholeImageNetwork(), SMTLayer(task.theory))
