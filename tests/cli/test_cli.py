@@ -161,11 +161,11 @@ def test_missing_data_are_one_line_and_exit_code_three(tmp_path):
 @pytest.mark.parametrize(
     ("options", "code", "message"),
     [
-        (["--device", "foo"], 2, "smtlayer: The device 'foo' cannot be used"),
+        (["--device", "foo"], 2, "smtlayer: mnist-addition-10: The device 'foo' cannot be used"),
         (
             ["--set", "train.lr=-1"],
             2,
-            "smtlayer: mnist-addition-10: train.lr must be above 0. Got -1",
+            "smtlayer: mnist-addition-10: train.lr should be greater than 0. Got -1",
         ),
         (
             ["--data-dir", "/no/such/place"],

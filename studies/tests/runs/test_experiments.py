@@ -13,7 +13,7 @@ from smtlayer_studies.runs import experiment_names, load_experiment, make_task
         ("train.lr=1e-3", "settings expects a list, as ['train.lr=1e-3']. Got 'train.lr=1e-3'."),
         (3, "settings expects a list, as ['train.lr=1e-3']. Got 3."),
         ([3], "settings are texts, as 'train.lr=1e-3'. Got 3."),
-        (["task=3"], "mnist-addition-10: task expects a table of options. Got 3."),
+        (["task=3"], "mnist-addition-10: task should be a valid dictionary. Got 3."),
     ],
 )
 def test_settings_that_are_no_list_of_settings_are_told(settings, said):
@@ -111,8 +111,8 @@ def test_a_file_of_ones_own_is_an_experiment(tmp_path):
             "own.toml: best expects sections such as [best.train]. Got [{'a': 1}].",
         ),
         ("sample = 3\n[best]", "own.toml: sample expects sections such as [sample.train]. Got 3."),
-        ("task = 3\n[best]", "own: task expects a table of options. Got 3."),
-        ("train = 3\n[best]", "own: train expects a table of options. Got 3."),
+        ("task = 3\n[best]", "own: task should be a valid dictionary. Got 3."),
+        ("train = 3\n[best]", " train should be a dictionary or an instance of TrainOptions."),
     ],
 )
 def test_a_file_that_is_none_is_told(tmp_path, text, message):

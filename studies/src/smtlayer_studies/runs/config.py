@@ -1,106 +1,91 @@
-"""This file holds the whole configuration of a run, and reads it from plain data."""
+"""The configuration of a run, from plain data."""
 
 import json
 import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field, fields
-from typing import Any, TypeVar
+from dataclasses import asdict, fields
+from typing import Annotated, Any
 
 import torch
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationError
+from pydantic.dataclasses import dataclass
+from pydantic_core import ErrorDetails
 
 from smtlayer.errors import ConfigError, did_you_mean
-from smtlayer.plain import whole
 from smtlayer_studies.runs.options import (
+    Checked,
     LayerOptions,
     PretrainOptions,
     RestartOptions,
     TrainOptions,
+    Whole,
     check_device,
 )
 
-_Group = TypeVar("_Group", PretrainOptions, TrainOptions, LayerOptions, RestartOptions)
-_GROUPS = {
+_GROUPS: Mapping[str, Any] = {
     "pretrain": PretrainOptions,
     "train": TrainOptions,
     "layer": LayerOptions,
     "restarts": RestartOptions,
 }
 Data = Mapping[str, Any]
-MOST_SEED = 2**53  # rows of the tasks draw from 1009 times the seed, and torch counts to 2**63
+MOST_SEED = 2**53  # tasks draw from 1009 times the seed, and torch counts to 2**63
 
 
-@dataclass(frozen=True)
+def _check_task(task: dict[str, Any]) -> dict[str, Any]:
+    if "name" not in task:
+        raise ConfigError("task needs a name, as in task.name = 'my-task'.")
+    return task
+
+
+def _device_name(device: object) -> object:
+    return str(device) if isinstance(device, torch.device) else device
+
+
+@dataclass(frozen=True, config=Checked)
 class RunConfig:
-    """All that decides a run. The same configuration on the same machine is the same run.
+    """All options of a run. The same configuration on the same machine gives the same run.
 
     Args:
-        experiment: Its name, for the record.
-        method: Which of its methods.
-        task: The task's `name`, and its own options.
-        pretrain: What happens before the layer comes on top.
-        train: The training itself.
+        experiment: Name of the experiment, for the record.
+        method: Name of the method, for the record.
+        task: The task's `name`, and its options.
+        pretrain: Pre-training, before the layer is added.
+        train: The training.
         layer: The layer, or None for a conventional network.
-        restarts: Whether trainings that fail are begun again.
-        seed: Of network, rows and draws: from -2**53 to 2**53.
-        device: As torch names it.
-
-    Raises:
-        ConfigError: If one of them cannot be used as given.
+        restarts: Whether failed trainings are started again.
+        seed: Seed of network, examples and random draws, from -2**53 to 2**53.
+        device: Name of a torch device.
     """
 
     experiment: str
     method: str
-    task: Mapping[str, Any]
-    pretrain: PretrainOptions = field(default_factory=PretrainOptions)
-    train: TrainOptions = field(default_factory=TrainOptions)
-    layer: LayerOptions | None = field(default_factory=LayerOptions)
-    restarts: RestartOptions = field(default_factory=RestartOptions)
-    seed: int = 0
-    device: str = "cpu"
-
-    def __post_init__(self) -> None:
-        for name, kind in _GROUPS.items():
-            self._check_group(name, kind)
-        object.__setattr__(self, "seed", _seed(self.experiment, self.seed))
-        if isinstance(self.device, torch.device):
-            object.__setattr__(self, "device", str(self.device))
-        check_device(self.device)
-        if not isinstance(self.task, Mapping):
-            raise ConfigError(
-                f"{self.experiment}: task expects a table of options. Got {self.task!r}."
-            )
-        object.__setattr__(self, "task", dict(self.task))
-        if "name" not in self.task:
-            raise ConfigError(
-                f"{self.experiment}: the task needs a name, as in task.name = 'my-task'."
-            )
-
-    def _check_group(self, name: str, kind: type) -> None:
-        group = getattr(self, name)
-        if isinstance(group, kind) or (name == "layer" and group is None):
-            return
-        raise ConfigError(
-            f"{self.experiment}: {name} expects {kind.__name__}(...). Got {group!r}. "
-            f"RunConfig.of takes plain data."
-        )
+    task: Annotated[dict[str, Any], AfterValidator(_check_task)]
+    pretrain: PretrainOptions = Field(default_factory=PretrainOptions)
+    train: TrainOptions = Field(default_factory=TrainOptions)
+    layer: LayerOptions | None = Field(default_factory=LayerOptions)
+    restarts: RestartOptions = Field(default_factory=RestartOptions)
+    seed: Annotated[Whole, Field(ge=-MOST_SEED, le=MOST_SEED)] = 0
+    device: Annotated[str, BeforeValidator(_device_name), AfterValidator(check_device)] = "cpu"
 
     @classmethod
     def of(cls, data: Data, *, experiment: str, method: str, seed: int, device: str) -> "RunConfig":
-        """From nested plain data, as a file holds it.
+        """From nested plain data, as a file holds it; `layer = false` stands for no layer.
 
         Raises:
-            ConfigError: If a key is not known; the message names the nearest that is.
+            ConfigError: If a key or a value is wrong. The message names the nearest known key.
         """
         for key in data:
             if key not in (*_GROUPS, "task"):
-                raise _unknown(experiment, key, (*_GROUPS, "task"))
-        made: dict[str, Any] = {
-            name: _group(experiment, name, kind, data.get(name, {}))
-            for name, kind in _GROUPS.items()
-        }
-        if data.get("layer") is False:
-            made["layer"] = None
-        return cls(experiment, method, data.get("task", {}), **made, seed=seed, device=device)
+                raise ConfigError(f"{experiment}: {_unknown_key(key, (*_GROUPS, 'task'))}")
+        given = {"task": {}, **data}
+        if given.get("layer") is False:
+            given["layer"] = None
+        try:
+            return cls(experiment=experiment, method=method, seed=seed, device=device, **given)
+        except ValidationError as error:
+            text = " ".join(map(_error_text, error.errors()))
+            raise ConfigError(f"{experiment}: {text}") from error
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data, for records."""
@@ -154,16 +139,6 @@ def parse_settings(settings: Iterable[str]) -> dict[str, Any]:
     return result
 
 
-def _seed(experiment: str, seed: object) -> int:
-    try:
-        number = whole(seed)
-    except TypeError as error:
-        raise ConfigError(f"{experiment}: seed expects a whole number. Got {seed!r}.") from error
-    if abs(number) > MOST_SEED:
-        raise ConfigError(f"{experiment}: seed must be from -2**53 to 2**53. Got {number}.")
-    return number
-
-
 def _value(text: str) -> Any:
     try:
         return tomllib.loads(f"value = {text}")["value"]
@@ -171,24 +146,19 @@ def _value(text: str) -> Any:
         return text
 
 
-def _group(experiment: str, name: str, kind: type[_Group], data: Any) -> _Group:
-    if data is False and name == "layer":
-        return kind()
-    if not isinstance(data, Mapping):
-        raise ConfigError(f"{experiment}: {name} expects a table of options. Got {data!r}.")
-    known = [f.name for f in fields(kind)]
-    for key in data:
-        if key not in known:
-            raise _unknown(experiment, f"{name}.{key}", [f"{name}.{other}" for other in known])
-    try:
-        return kind(**data)
-    except ConfigError as error:
-        raise ConfigError(f"{experiment}: {name}.{error}") from error
+def _error_text(error: ErrorDetails) -> str:
+    """Where a wrong value is, what was expected, and what came."""
+    path = ".".join(map(str, error["loc"]))
+    if error["type"] == "unexpected_keyword_argument":
+        group = str(error["loc"][0])
+        return _unknown_key(path, [f"{group}.{field.name}" for field in fields(_GROUPS[group])])
+    if error["type"] == "value_error":
+        return str(error["ctx"]["error"])
+    return f"{error['msg'].replace('Input', path, 1)}. Got {error['input']!r}."
 
 
-def _unknown(experiment: str, key: str, choices: Iterable[str]) -> ConfigError:
-    hint = did_you_mean(key, choices, f"Known are {', '.join(choices)}.")
-    return ConfigError(f"{experiment}: unknown key {key!r}.{hint}")
+def _unknown_key(key: str, known: Iterable[str]) -> str:
+    return f"unknown key {key!r}." + did_you_mean(key, known, f"Known are {', '.join(known)}.")
 
 
 def _line(key: str, value: Any) -> str:

@@ -1,106 +1,96 @@
-"""This file holds the options of a run: small frozen groups, each checked when made."""
+"""The options of a run: frozen groups that check their values."""
 
-from dataclasses import dataclass
-from typing import Any, Literal, get_args, get_type_hints
+from collections.abc import Callable
+from typing import Annotated, Literal
 
 import torch
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, Strict
+from pydantic.dataclasses import dataclass
 
 from smtlayer.errors import ConfigError
 from smtlayer.nn import SMTLayer, parse_rule
-from smtlayer.plain import make_plain
+from smtlayer.plain import number, whole
 from smtlayer.solvers import Z3, Auto, Backend, Enumerate, Sat, Table
 from smtlayer.theory import Theory
 
-Optimizer = Literal["adam", "sgd"]
+Checked = ConfigDict(extra="forbid", allow_inf_nan=False)
 
 
-def check_device(name: str) -> None:
-    """Raises unless torch can put tensors on the device of this name."""
-    if not isinstance(name, str):
-        raise ConfigError(f"The device is named as torch does, as in 'cuda:0'. Got {name!r}.")
+def _plain(convert: Callable[[object], object]) -> BeforeValidator:
+    """Converts numbers of other libraries; what is no number is left for the error message."""
+
+    def before(value: object) -> object:
+        try:
+            return convert(value)
+        except (TypeError, OverflowError):
+            return value
+
+    return BeforeValidator(before)
+
+
+def _check_rule(text: str) -> str:
     try:
-        torch.zeros(1, device=name).item()  # "meta" has no numbers
-    except (RuntimeError, AssertionError, NotImplementedError) as error:
-        reason = str(error).splitlines()[0].split(". ")[0].rstrip(".")
-        raise ConfigError(
-            f"The device {name!r} cannot be used: {reason}. Use 'cpu', or one that torch has here."
-        ) from error
+        parse_rule(text)
+    except ValueError as error:
+        raise ConfigError(f"layer.backward should be a blame rule. {error}") from error
+    return text
 
 
-@dataclass(frozen=True)
+Whole = Annotated[int, Strict(), _plain(whole)]
+Number = Annotated[float, Strict(), _plain(number)]
+_Positive = Annotated[Whole, Field(gt=0)]
+_Rate = Annotated[Number, Field(gt=0)]
+_Amount = Annotated[Number, Field(ge=0)]
+_Share = Annotated[Number, Field(ge=0, le=1)]  # of the steps
+_Optimizer = Literal["adam", "sgd"]
+_Forward = Literal["smt", "maxsmt"]
+
+
+@dataclass(frozen=True, config=Checked)
 class TrainOptions:
     """How to train: what belongs neither to the task nor to the layer."""
 
-    epochs: int = 5
-    rows: int = 60_000  # in an epoch; tasks with fixed sets have their own number
-    batch_size: int = 128
-    optimizer: Optimizer = "adam"
-    lr: float = 1e-3
-    warmup: float = 0.05  # share of the steps over which the learning rate rises
-    decay: float = 0.4  # share of the steps at the end over which it falls, as a cosine
-    clip: float = 0.1  # norm that gradients are clipped to; 0 for no clipping
-    weight_decay: float = 0.0
-    shift: int = 0  # pixels by which all images of a batch are moved at most, at random
-    test_rows: int = 10_000
-
-    def __post_init__(self) -> None:
-        make_plain(self)
-        _above_zero(self, "epochs", "rows", "batch_size", "lr", "test_rows")
-        _not_below_zero(self, "clip", "weight_decay", "shift")
-        _shares(self, "warmup", "decay")
-        _one_of(self, "optimizer", ("adam", "sgd"))
+    epochs: _Positive = 5
+    rows: _Positive = 60_000  # examples per epoch; tasks with fixed training sets ignore it
+    batch_size: _Positive = 128
+    optimizer: _Optimizer = "adam"
+    lr: _Rate = 1e-3
+    warmup: _Share = 0.05  # share of the steps over which the learning rate rises
+    decay: _Share = 0.4  # share of the steps at the end over which it falls, as a cosine
+    clip: _Amount = 0.1  # norm that gradients are clipped to; 0 for no clipping
+    weight_decay: _Amount = 0.0
+    shift: Annotated[Whole, Field(ge=0)] = 0  # most pixels by which images are moved at random
+    test_rows: _Positive = 10_000
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, config=Checked)
 class PretrainOptions:
-    """How the network is trained before the layer comes on top."""
+    """How the network is trained before the layer is added."""
 
     kind: Literal["none", "dense", "autoencoder", "placement-search", "distillation"] = "none"
-    epochs: int = 3
-    batch_size: int = 128
-    optimizer: Optimizer = "sgd"
-    lr: float = 1.0
-    warmup: float = 0.05
-    decay: float = 0.4
-    clip: float = 0.1
-    weight_decay: float = 0.0
-    placement_lr: float = 1e-2  # of the placement search for the teacher, which is one epoch
-
-    def __post_init__(self) -> None:
-        make_plain(self)
-        _above_zero(self, "epochs", "batch_size", "lr", "placement_lr")
-        _not_below_zero(self, "clip", "weight_decay")
-        _shares(self, "warmup", "decay")
-        _one_of(self, "kind", get_args(get_type_hints(PretrainOptions)["kind"]))
-        _one_of(self, "optimizer", ("adam", "sgd"))
+    epochs: _Positive = 3
+    batch_size: _Positive = 128
+    optimizer: _Optimizer = "sgd"
+    lr: _Rate = 1.0
+    warmup: _Share = 0.05
+    decay: _Share = 0.4
+    clip: _Amount = 0.1
+    weight_decay: _Amount = 0.0
+    placement_lr: _Rate = 1e-2  # of the placement search for the teacher, which is one epoch
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, config=Checked)
 class LayerOptions:
-    """The layer: rules by name, and who answers."""
+    """The layer: its rules by name, and its backend."""
 
-    forward: Literal["smt", "maxsmt"] = "smt"
-    inference: Literal["smt", "maxsmt"] = "maxsmt"
-    backward: str = "core"
+    forward: _Forward = "smt"
+    inference: _Forward = "maxsmt"
+    backward: Annotated[str, Strict(), AfterValidator(_check_rule)] = "core"
     weights: Literal["logit", "softmax"] = "logit"
     scale: Literal["gradient", "batch"] = "gradient"
     backend: Literal["auto", "table", "sat", "z3", "enumerate"] = "auto"
-    timeout_ms: int = 10_000  # for one row of a batch; tables answer at once
-    workers: int = 0  # processes that share the rows of a batch; 0: this one
-
-    def __post_init__(self) -> None:
-        make_plain(self)
-        _above_zero(self, "timeout_ms")
-        _not_below_zero(self, "workers")
-        _one_of(self, "forward", ("smt", "maxsmt"))
-        _one_of(self, "inference", ("smt", "maxsmt"))
-        _one_of(self, "weights", ("logit", "softmax"))
-        _one_of(self, "scale", ("gradient", "batch"))
-        _one_of(self, "backend", ("auto", "table", "sat", "z3", "enumerate"))
-        try:
-            parse_rule(self.backward)
-        except ValueError as error:
-            raise ConfigError(f"backward expects a blame rule. {error}") from error
+    timeout_ms: _Positive = 10_000  # per row of a batch; tables need no limit
+    workers: Annotated[Whole, Field(ge=0)] = 0  # processes that share a batch; 0: this process
 
     def make(self, theory: Theory) -> SMTLayer:
         """The layer."""
@@ -120,39 +110,27 @@ class LayerOptions:
         return kind(timeout_ms=self.timeout_ms, workers=self.workers)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, config=Checked)
 class RestartOptions:
-    """Trainings that failed by their training rows are begun again from another seed."""
+    """Trainings with a low training accuracy are started again from another seed."""
 
-    most: int = 1  # trainings at most; the one with the best training accuracy is kept
-    enough: float = 0.99  # training accuracy at which no other is begun
-
-    def __post_init__(self) -> None:
-        make_plain(self)
-        _above_zero(self, "most")
+    most: _Positive = 1  # trainings at most; the one with the best training accuracy is kept
+    enough: Number = 0.99  # training accuracy from which on there is no other start
 
 
-def _above_zero(options: Any, *names: str) -> None:
-    for name in names:
-        if not getattr(options, name) > 0:
-            raise ConfigError(f"{name} must be above 0. Got {getattr(options, name)!r}.")
+def check_device(name: str) -> str:
+    """The name of a device, after a check that torch can use it.
 
-
-def _not_below_zero(options: Any, *names: str) -> None:
-    for name in names:
-        if not getattr(options, name) >= 0:
-            raise ConfigError(f"{name} must not be below 0. Got {getattr(options, name)!r}.")
-
-
-def _shares(options: Any, *names: str) -> None:
-    for name in names:
-        if not 0 <= getattr(options, name) <= 1:
-            raise ConfigError(
-                f"{name} is a share of the steps, from 0 to 1. Got {getattr(options, name)!r}."
-            )
-
-
-def _one_of(options: Any, name: str, choices: tuple[str, ...]) -> None:
-    value = getattr(options, name)
-    if value not in choices:
-        raise ConfigError(f"{name} is one of {', '.join(choices)}. Got {value!r}.")
+    Raises:
+        ConfigError: If it cannot.
+    """
+    if not isinstance(name, str):
+        raise ConfigError(f"The device is named as torch does, as in 'cuda:0'. Got {name!r}.")
+    try:
+        torch.zeros(1, device=name).item()  # "meta" has no numbers
+    except (RuntimeError, AssertionError, NotImplementedError) as error:
+        reason = str(error).splitlines()[0].split(". ")[0].rstrip(".")
+        raise ConfigError(
+            f"The device {name!r} cannot be used: {reason}. Use 'cpu', or one that torch has here."
+        ) from error
+    return name
