@@ -13,7 +13,7 @@ import smtlayer_cli
 import smtlayer_playground
 import smtlayer_studies
 from smtlayer_studies.runs import experiment_names
-from smtlayer_studies.tasks.data import FILES as DATA_FILES
+from smtlayer_studies.tasks.data_files import FILES as DATA_FILES
 
 PACKAGES = (smtlayer, smtlayer_cli, smtlayer_studies, smtlayer_benchmarks, smtlayer_playground)
 SOURCE = Path(smtlayer.__file__).parent

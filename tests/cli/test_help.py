@@ -18,7 +18,7 @@ from smtlayer_cli.lab import lab
 from smtlayer_cli.plugins import EXTRA_OF, Panel, plugins
 from smtlayer_studies.commands import complete as studies
 from smtlayer_studies.runs import experiment_names, load_experiment
-from smtlayer_studies.tasks.data import FILES
+from smtlayer_studies.tasks.data_files import FILES
 from smtlayer_studies.tasks.registry import find_lab_problems
 
 COMMANDS = [command for plugin in plugins() for command in plugin.commands]

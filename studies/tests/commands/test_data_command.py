@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from shell import smtlayer
 from smtlayer.errors import ConfigError, MissingDataError
-from smtlayer_studies.tasks.data import FILES
+from smtlayer_studies.tasks.data_files import FILES
 
 command = import_module("smtlayer_studies.commands.data")  # in the package, `data` is the function
 app = typer.Typer()

@@ -10,7 +10,8 @@ import pytest
 
 from smtlayer.errors import ConfigError, MissingDataError
 from smtlayer_studies.tasks import data
-from smtlayer_studies.tasks.data import FILES, DataFile, checksum, data_folder, files, find, state
+from smtlayer_studies.tasks.data import checksum, data_folder, files, find, state
+from smtlayer_studies.tasks.data_files import FILES, DataFile
 from smtlayer_studies.tasks.download import download, wants_download
 
 REAL = os.environ.get("SMTLAYER_DATA")
@@ -184,7 +185,7 @@ def test_no_folder_at_all_is_said_so(register, monkeypatch):
     assert state(file) == "missing"
     with pytest.raises(MissingDataError, match=r"there is no data folder.*--data-dir"):
         find("thing")
-    with pytest.raises(MissingDataError, match=r"no folder to keep thing in.*--data-dir"):
+    with pytest.raises(MissingDataError, match=r"no folder to store thing in.*--data-dir"):
         download("thing")
 
 
@@ -317,7 +318,7 @@ def test_redirects_are_followed_but_not_to_other_schemes(register, server, tmp_p
 def test_a_folder_that_cannot_be_written_is_named(register, server, tmp_path):
     register(f"{server}/good", f"{server}/good")
     (tmp_path / "file").write_text("")
-    with pytest.raises(MissingDataError, match=r"cannot be kept in .*file/things: .*--data-dir"):
+    with pytest.raises(MissingDataError, match=r"cannot be stored in .*file/things: .*--data-dir"):
         fetch(folder=tmp_path / "file")
 
 

@@ -8,7 +8,8 @@ import torch
 
 from smtlayer.errors import ConfigError, MissingDataError
 from smtlayer_studies.tasks import mnist
-from smtlayer_studies.tasks.data import FILES, files
+from smtlayer_studies.tasks.data import files
+from smtlayer_studies.tasks.data_files import FILES
 from smtlayer_studies.tasks.mnist import Digits, load_digits
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import typer
 
 from smtlayer_cli.complete import starting_with
+from smtlayer_studies.tasks.data_files import FILES
 from smtlayer_studies.tasks.registry import find_experiments, short_names
 
 _SHARED = ("title", "seeds", "sample", "task", "pretrain", "train", "layer", "restarts")
@@ -42,7 +43,9 @@ def several_methods(incomplete: str) -> list[str]:
 
 def datasets(incomplete: str) -> list[str]:
     """Data sets that can be downloaded."""
-    return starting_with(incomplete, ("all", "mnist"))
+    return starting_with(
+        incomplete, ["all", *dict.fromkeys(f.dataset for f in FILES.values() if f.urls)]
+    )
 
 
 def runs(incomplete: str) -> list[str]:

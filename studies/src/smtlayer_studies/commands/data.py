@@ -25,7 +25,8 @@ from smtlayer_studies.commands.complete import datasets
 
 if TYPE_CHECKING:
     from smtlayer_cli.checks import Finding
-    from smtlayer_studies.tasks.data import DataFile, State
+    from smtlayer_studies.tasks.data import State
+    from smtlayer_studies.tasks.data_files import DataFile
 
 _COLOURS: dict[State, str] = {"ok": "green", "damaged": "red", "missing": "yellow"}
 
@@ -51,7 +52,8 @@ def data(
         smtlayer data --data-dir /data/smtlayer --json
     """
     from smtlayer.errors import ConfigError
-    from smtlayer_studies.tasks.data import FILES, data_folder, state
+    from smtlayer_studies.tasks.data import data_folder, state
+    from smtlayer_studies.tasks.data_files import FILES
 
     folder = data_folder(data_dir)
     if folder is not None and folder.exists() and not folder.is_dir():
@@ -142,7 +144,8 @@ def _advice(dataset: str, absent: list[DataFile], data_dir: Path | None) -> str:
 def find_data() -> Iterator[Finding]:
     """Checks the data sets, for `smtlayer doctor`."""
     from smtlayer_cli.checks import Finding
-    from smtlayer_studies.tasks.data import FILES, data_folder, state
+    from smtlayer_studies.tasks.data import data_folder, state
+    from smtlayer_studies.tasks.data_files import FILES
 
     folder = data_folder()
     if folder is None:

@@ -47,10 +47,12 @@ class Selection:
 
     def methods_by_experiment(self) -> dict[str, tuple[str, ...]]:
         """The methods to train of each experiment; an experiment may lack some."""
-        names = matching("--rows", split(self.experiments), experiments.experiment_names())
+        known = tuple(dict.fromkeys([*paper.EXPERIMENTS, *experiments.experiment_names()]))
+        patterns = split(self.experiments) or tuple(paper.EXPERIMENTS)
+        names = matching("--rows", patterns, known)
         has = {name: experiments.load_experiment(name).methods for name in names}
-        known = tuple(dict.fromkeys(method for some in has.values() for method in some))
-        wanted = matching("--methods", split(self.methods), known)
+        methods = tuple(dict.fromkeys(method for some in has.values() for method in some))
+        wanted = matching("--methods", split(self.methods), methods)
         return {name: tuple(m for m in some if m in wanted) for name, some in has.items()}
 
     def seeds_by_experiment(self, names: Iterable[str]) -> dict[str, Sequence[int]]:

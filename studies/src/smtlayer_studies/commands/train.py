@@ -7,6 +7,8 @@ import typer
 
 from smtlayer_cli.complete import devices, rules
 from smtlayer_studies.commands.complete import experiments, methods
+from smtlayer_studies.tasks.data_files import DigitSource
+from smtlayer_studies.tasks.registry import default_task
 
 _LAYER, _FILES = "The layer", "Data and files"
 
@@ -14,7 +16,7 @@ _LAYER, _FILES = "The layer", "Data and files"
 def train(
     context: typer.Context,
     experiment: str = typer.Argument(
-        "mnist-addition-10", metavar="EXPERIMENT", autocompletion=experiments,
+        default_task().experiment, metavar="EXPERIMENT", autocompletion=experiments,
         help="An experiment of the paper's table, or a TOML file.",
     ),
     method: list[str] = typer.Option(
@@ -41,7 +43,7 @@ def train(
     device: str = typer.Option(
         "cpu", metavar="NAME", autocompletion=devices, help="Device, for example cuda."
     ),
-    data: Literal["auto", "mnist", "sample"] | None = typer.Option(
+    data: DigitSource | None = typer.Option(
         None, rich_help_panel=_FILES,
         help="All of MNIST from the data folder, or a sample that needs no download.",
     ),

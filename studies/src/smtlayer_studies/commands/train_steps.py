@@ -27,6 +27,7 @@ from smtlayer_cli.waiting import Waiting
 from smtlayer_studies import reports
 from smtlayer_studies import runs as training
 from smtlayer_studies.runs.run_folder import RunFolder
+from smtlayer_studies.tasks.registry import default_task
 
 _USUAL_METHODS = ("conventional", "best")
 
@@ -301,7 +302,7 @@ def _show_next_commands(
     best = next((name for name in places if records[name].config["layer"] is not None), None)
     if best is not None:
         lines.insert(0, f"smtlayer inspect {places[best]} --failed")
-        if records[best].config["task"]["name"] == "mnist-addition":
+        if records[best].config["task"]["name"] == default_task().name:
             lines.append(f"smtlayer demo {places[best]}")
     console.print("To look closer:", *lines, sep="\n  ", highlight=False, soft_wrap=True)
 

@@ -1,4 +1,4 @@
-"""This file fetches data files: over https, and only what has the right checksum is kept."""
+"""Downloads data files over https, and keeps those with the right checksum."""
 
 import hashlib
 import http.client
@@ -11,19 +11,20 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from smtlayer.errors import MissingDataError
-from smtlayer_studies.tasks.data import FILES, DataFile, data_folder, state
+from smtlayer_studies.tasks.data import data_folder, state
+from smtlayer_studies.tasks.data_files import FILES, DataFile
 
 Progress = Callable[[int, int], None]  # bytes so far, and in all
 _CHUNK = 1 << 16
-_AGENT = {"User-Agent": "smtlayer"}  # some hosts refuse urllib's own
+_AGENT = {"User-Agent": "smtlayer"}  # some hosts refuse that of urllib
 
 
 class _NotFetched(Exception):  # noqa: N818 - never leaves this file
-    """Why a URL did not give the file."""
+    """The reason why a URL did not give the file."""
 
 
 def wants_download() -> bool:
-    """Whether the environment's `SMTLAYER_DOWNLOAD` lets missing files be fetched unasked."""
+    """Whether `SMTLAYER_DOWNLOAD` allows that missing files are downloaded automatically."""
     return os.environ.get("SMTLAYER_DOWNLOAD", "").strip().lower() in ("1", "true", "yes", "on")
 
 
@@ -35,20 +36,20 @@ def download(
     schemes: tuple[str, ...] = ("https",),
     timeout_s: float = 30.0,
 ) -> Path:
-    """Fetches a data file into the data folder, unless it is there already, and says where it is.
+    """Downloads a data file into the data folder, unless it is there already; returns its path.
 
-    The file appears under its name once its checksum is right, or not at all. A file by that name
-    with another checksum is replaced.
+    The file gets its name only after its checksum has been verified. An existing file with a wrong
+    checksum is replaced.
 
     Args:
         name: One of `FILES`.
-        data_dir: The data folder, made if need be; see `data_folder` for the default.
-        progress: Is told how many bytes came, and how many there are in all.
-        schemes: What URLs may begin with, those that a server sends us on to included.
-        timeout_s: How long a server may be silent.
+        data_dir: The data folder, created if necessary; see `data_folder` for the default.
+        progress: Called with the number of bytes received, and the total.
+        schemes: Allowed schemes of URLs, including those of redirects.
+        timeout_s: How long to wait for the server.
 
     Raises:
-        MissingDataError: If none of its URLs gave the file, or there is no place for it.
+        MissingDataError: If none of its URLs gave the file, or it cannot be stored.
     """
     file = FILES[name]
     target = _target(file, data_dir)
@@ -62,7 +63,7 @@ def download(
             failures.append(f"{url} ({error})")
         except OSError as error:
             raise MissingDataError(
-                f"data: {name} cannot be kept in {target.parent}: {error}. Name another data "
+                f"data: {name} cannot be stored in {target.parent}: {error}. Name another data "
                 f"folder with --data-dir or SMTLAYER_DATA."
             ) from error
         else:
@@ -74,12 +75,12 @@ def _target(file: DataFile, data_dir: Path | None) -> Path:
     folder = data_folder(data_dir)
     if folder is None:
         raise MissingDataError(
-            f"data: there is no folder to keep {file.name} in, for SMTLAYER_CACHE switches the "
-            f"default one off. Name one with --data-dir or SMTLAYER_DATA."
+            f"data: there is no folder to store {file.name} in: SMTLAYER_CACHE disables the "
+            f"default one. Name one with --data-dir or SMTLAYER_DATA."
         )
     if not file.urls:
         raise MissingDataError(
-            f"data: {file.name} cannot be downloaded, since no public place has this very file "
+            f"data: {file.name} cannot be downloaded, as no public place has exactly this file "
             f"({file.origin}). Put it at {file.in_folder(folder)} by hand. Without it: "
             f"{file.without}."
         )
@@ -95,7 +96,7 @@ def _no_luck(file: DataFile, target: Path, failures: list[str]) -> str:
 
 
 def _keep(file: DataFile, chunks: Iterator[bytes], target: Path, progress: Progress | None) -> None:
-    """Writes a file that others see whole and right, or not at all."""
+    """Writes a file completely and with the right checksum, or not at all."""
     target.parent.mkdir(parents=True, exist_ok=True)
     part = target.with_name(f"{target.name}.{uuid.uuid4().hex[:12]}.part")
     digest, done = hashlib.sha256(), 0
@@ -117,7 +118,7 @@ def _keep(file: DataFile, chunks: Iterator[bytes], target: Path, progress: Progr
 
 
 def _chunks(url: str, size: int, schemes: tuple[str, ...], timeout_s: float) -> Iterator[bytes]:
-    """What the URL gives, as long as it is no more than the file has."""
+    """The content of a URL, up to the size of the file."""
     try:
         _check_scheme(url, schemes)
         request = urllib.request.Request(url, headers=_AGENT)
@@ -147,6 +148,6 @@ class _Redirects(urllib.request.HTTPRedirectHandler):
     def redirect_request(
         self, req: Any, fp: Any, code: int, msg: str, headers: Any, newurl: str
     ) -> urllib.request.Request | None:
-        """A request to the new place."""
+        """A request to the new URL."""
         _check_scheme(newurl, self._schemes)
         return super().redirect_request(req, fp, code, msg, headers, newurl)

@@ -21,7 +21,7 @@ def template(source: str) -> "Template":
 
     Examples:
         >>> template("<p>{{ text }}, {{ 0.75|percent }}</p>").render(text="a < b")
-        '<p>a &lt; b, 75 %</p>'
+        '<p>a &lt; b, 75.0 %</p>'
     """
     environment = Environment(
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True

