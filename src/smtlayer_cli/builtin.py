@@ -2,20 +2,16 @@
 
 from smtlayer_cli.plugins import Command, Panel, Plugin
 
+_COMMANDS = (
+    ("doctor", Panel.START, "Show what works here, what is missing, and how to fix it."),
+    ("lab", Panel.MEASURE, "Find out which blame rule trains a theory, without a network."),
+    ("cache", Panel.KEEP, "Show the compiled theories kept on disk, or delete them."),
+)
+
 plugin = Plugin(
-    commands=(
-        Command(
-            "doctor", Panel.START, "Show what works here, what is missing, and how to fix it.",
-            "smtlayer_cli.doctor:doctor",
-        ),
-        Command(
-            "lab", Panel.MEASURE, "Find out which blame rule trains a theory, without a network.",
-            "smtlayer_cli.lab:lab",
-        ),
-        Command(
-            "cache", Panel.KEEP, "Show the compiled theories kept on disk, or delete them.",
-            "smtlayer_cli.cache:cache",
-        ),
+    commands=tuple(
+        Command(name, panel, line, f"smtlayer_cli.{name}:{name}")
+        for name, panel, line in _COMMANDS
     ),
     examples=(
         (

@@ -12,7 +12,6 @@ import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal
 
@@ -21,7 +20,6 @@ from smtlayer_cli.plugins import install_command
 State = Literal["ok", "off", "gap", "broken"]
 _GIB = 1 << 30
 _LOW_MEMORY, _LOW_DISK = 2 * _GIB, _GIB
-PYTHON = (3, 11)
 
 
 @dataclass(frozen=True)
@@ -44,52 +42,28 @@ class Finding:
     facts: Mapping[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
-class Package:
-    """A required package: its name for pip, its module, and its oldest version."""
-
-    pip: str
-    module: str
-    since: str
-
-    def check(self) -> Iterator[Finding]:
-        """Checks that it can be imported and is new enough."""
-        wanted = f'pip install "{self.pip}>={self.since}"'
-        found = installed(self.pip)
-        if found is None:
-            yield Finding(self.pip, "broken", "not installed", wanted)
-            return
-        facts = {"version": found, "since": self.since}
-        try:
-            import_module(self.module)
-        except Exception as error:  # whatever a broken installation raises
-            yield Finding(self.pip, "broken", f"{found}, but {_short(error)}", wanted, facts)
-            return
-        new_enough = _numbers(found) >= _numbers(self.since)
-        old = f"{found}, older than {self.since}, the oldest tested version"
-        yield Finding(
-            self.pip, "ok" if new_enough else "gap", found if new_enough else old,
-            "" if new_enough else wanted, facts,
-        )  # fmt: skip
-
-
-REQUIRED = (
-    Package("numpy", "numpy", "1.26"),
-    Package("torch", "torch", "2.11"),
-    Package("z3-solver", "z3", "4.15.4"),
-    Package("python-sat", "pysat", "1.8.dev13"),
-)
-# The packages of each extra, and its purpose.
-EXTRAS: Mapping[str, tuple[tuple[str, ...], str]] = {
-    "cli": (("matplotlib", "rich", "typer"), "this command line, with plots"),
-    "studies": (("smtlayer-studies", "smtlayer-benchmarks"), "the paper's experiments, benchmarks"),
-    "demo": (("smtlayer-playground",), "smtlayer demo"),
-    "lightning": (("lightning",), "the callback for Lightning"),
-    "dask": (("distributed",), "solving on a Dask cluster"),
-    "mpi": (("mpi4py", "mpich"), "solving over MPI"),
-    "ray": (("ray",), "solving on a Ray cluster"),
-    "testing": (("pytest",), "a test suite for your own backends"),
+_MODULES = {"python-sat": "pysat", "z3-solver": "z3"}  # others are named as their package
+PURPOSES = {  # of the extras
+    "cli": "this command line, with plots",
+    "studies": "the paper's experiments, benchmarks",
+    "demo": "smtlayer demo",
+    "lightning": "the callback for Lightning",
+    "dask": "solving on a Dask cluster",
+    "mpi": "solving over MPI",
+    "ray": "solving on a Ray cluster",
+    "testing": "a test suite for your own backends",
 }
+
+
+def required(extra: str = "") -> dict[str, str]:
+    """The packages that smtlayer or one of its extras requires, with their oldest versions."""
+    found = {}
+    for line in importlib.metadata.requires("smtlayer") or ():
+        requirement, _, marker = line.partition(";")
+        if extra == "".join(re.findall(r"extra == ['\"](.*?)['\"]", marker)):
+            name, _, oldest = requirement.strip().partition(">=")
+            found[name] = oldest
+    return found
 
 
 def installed(package: str) -> str | None:
@@ -102,17 +76,32 @@ def installed(package: str) -> str | None:
 
 def python() -> Iterator[Finding]:
     """Python and this library."""
-    text = f"{platform.python_version()}, {sys.executable}"
-    good = sys.version_info >= PYTHON
-    remedy = "" if good else f"Use Python {PYTHON[0]}.{PYTHON[1]} or newer."
-    yield Finding(
-        "Python", "ok" if good else "broken", text, remedy,
-        {"version": platform.python_version(), "executable": sys.executable},
-    )  # fmt: skip
-    version, spec = installed("smtlayer"), find_spec("smtlayer_cli")
-    folder = "" if spec is None or spec.origin is None else str(Path(spec.origin).parents[1])
-    facts = {"version": version, "folder": folder}
-    yield Finding("smtlayer", "ok", f"{version}, {folder}", "", facts)
+    facts = {"version": platform.python_version(), "executable": sys.executable}
+    yield Finding("Python", "ok", f"{facts['version']}, {sys.executable}", "", facts)
+    folder = Path(__file__).parents[1]
+    facts = {"version": importlib.metadata.version("smtlayer"), "folder": str(folder)}
+    yield Finding("smtlayer", "ok", f"{facts['version']}, {folder}", "", facts)
+
+
+def package(name: str, oldest: str) -> Iterator[Finding]:
+    """Checks that a required package can be imported and is new enough."""
+    wanted = f'pip install "{name}>={oldest}"'
+    found = installed(name)
+    if found is None:
+        yield Finding(name, "broken", "not installed", wanted)
+        return
+    facts = {"version": found, "oldest": oldest}
+    try:
+        import_module(_MODULES.get(name, name))
+    except Exception as error:  # a broken installation may raise anything
+        text = f"{found}, but {type(error).__name__}: {' '.join(str(error).split())[:200]}"
+        yield Finding(name, "broken", text, wanted, facts)
+        return
+    if _numbers(found) >= _numbers(oldest):
+        yield Finding(name, "ok", found, "", facts)
+    else:
+        text = f"{found}, older than {oldest}, the oldest tested version"
+        yield Finding(name, "gap", text, wanted, facts)
 
 
 def solvers() -> Iterator[Finding]:
@@ -137,8 +126,8 @@ def solvers() -> Iterator[Finding]:
 
 def extras() -> Iterator[Finding]:
     """The installed and the missing extras."""
-    for name, (packages, purpose) in EXTRAS.items():
-        versions = {package: installed(package) for package in packages}
+    for name, purpose in PURPOSES.items():
+        versions = {package: installed(package) for package in required(name)}
         missing = [package for package, version in versions.items() if version is None]
         if not missing:
             listed = ", ".join(f"{package} {version}" for package, version in versions.items())
@@ -247,11 +236,6 @@ def cache() -> Iterator[Finding]:
         yield Finding("theories", "gap", text, "Free some space.", facts | {"free": free})
     else:
         yield Finding("theories", "ok", text, "", facts | {"free": free})
-
-
-def _short(error: BaseException) -> str:
-    text = " ".join(str(error).split())
-    return f"{type(error).__name__}: {text[:200]}"
 
 
 def _count(number: int, what: str) -> str:

@@ -32,10 +32,13 @@ _MARKS: dict[State, tuple[str, str, str]] = {  # with and without Unicode, and t
 
 def all_checks() -> list[Check]:
     """The checks of this package and of the plugins, in the order of the output."""
-    names = ("Table", "Sat", "Z3", "Enumerate")
+    needed, backends = checks.required().items(), ("Table", "Sat", "Z3", "Enumerate")
     return [
         Check("Software", "Python", checks.python),
-        *(Check("Software", package.pip, package.check) for package in checks.REQUIRED),
+        *(
+            Check("Software", name, partial(checks.package, name, oldest))
+            for name, oldest in needed
+        ),
         Check("Software", "SAT solvers", checks.solvers),
         Check("Extras", "extras", checks.extras),
         Check("Machine", "CPU", checks.cpu),
@@ -44,7 +47,7 @@ def all_checks() -> list[Check]:
         Check("Machine", "MPS", checks.mps),
         *(check for plugin in plugins() for check in plugin.checks),
         Check("Cache", "theories", checks.cache),
-        *(Check("Self-test", name, partial(selftest.backend, name)) for name in names),
+        *(Check("Self-test", name, partial(selftest.backend, name)) for name in backends),
         Check("Self-test", "workers", selftest.workers),
     ]
 
@@ -96,10 +99,9 @@ def run_checks(
     """
     left = list(listed)
     while left:
-        receiver, sender = multiprocessing.get_context("spawn").Pipe(duplex=False)
-        process = multiprocessing.get_context("spawn").Process(
-            target=_send_findings, args=(left, sender)
-        )
+        spawn = multiprocessing.get_context("spawn")
+        receiver, sender = spawn.Pipe(duplex=False)
+        process = spawn.Process(target=_send_findings, args=(left, sender))
         process.start()
         sender.close()
         try:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from enum import IntEnum
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import Any, Self
 
 import typer
 
@@ -22,28 +22,24 @@ _NARROWEST = 20  # columns, the least that tables need
 
 
 class ExitCode(IntEnum):
-    """Exit codes of the command line."""
+    """Exit codes of the command line, with their meanings."""
 
-    OK = 0
-    FAILED = 1
-    USAGE = 2
-    MISSING = 3
-    UNMET = 4
-    BUG = 70
-    STOPPED = 130
-    NO_READER = 141
+    meaning: str
 
+    OK = 0, "Success."
+    FAILED = 1, "The work failed."
+    USAGE = 2, "An option, an argument or a configuration cannot be used as given."
+    MISSING = 3, "Something is missing: data, a run, a package."
+    UNMET = 4, "A check failed."
+    BUG = 70, "A bug in smtlayer."
+    STOPPED = 130, "Stopped by Ctrl-C."
+    NO_READER = 141, "The reader of the output stopped early, as in a pipe to head."
 
-MEANINGS = {
-    ExitCode.OK: "Success.",
-    ExitCode.FAILED: "The work failed.",
-    ExitCode.USAGE: "An option, an argument or a configuration cannot be used as given.",
-    ExitCode.MISSING: "Something is missing: data, a run, a package.",
-    ExitCode.UNMET: "A check failed.",
-    ExitCode.BUG: "A bug in smtlayer.",
-    ExitCode.STOPPED: "Stopped by Ctrl-C.",
-    ExitCode.NO_READER: "The reader of the output stopped early, as in a pipe to head.",
-}
+    def __new__(cls, code: int, meaning: str) -> Self:
+        """A code with its meaning."""
+        member = int.__new__(cls, code)
+        member._value_, member.meaning = code, meaning
+        return member
 
 
 def exit_code_of(call: Callable[[], object]) -> int:

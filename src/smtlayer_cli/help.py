@@ -11,7 +11,7 @@ from typing import Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from smtlayer_cli.errors import MEANINGS
+from smtlayer_cli.errors import ExitCode
 from smtlayer_cli.plugins import EXTRA_OF, Command, Panel, install_command, plugins
 
 _MORE = (
@@ -87,7 +87,7 @@ class PluginGroup(TyperGroup):
         _write_section(formatter, "Examples", examples, left=4)
         variables = sorted(variable for plugin in plugins() for variable in plugin.environment)
         _write_section(formatter, "Environment", variables)
-        codes = [(str(int(code)), meaning) for code, meaning in MEANINGS.items()]
+        codes = [(str(int(code)), code.meaning) for code in ExitCode]
         _write_section(formatter, "Exit codes", codes)
         _write_section(formatter, "More", _MORE)
 
@@ -96,9 +96,10 @@ def _write_params(command: Any, ctx: Any, formatter: Any) -> None:
     panels: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": []}
     for param in command.get_params(ctx):
         record = param.get_help_record(ctx)
-        if record is not None:
-            usual = f"{param.param_type_name.title()}s"
-            panel = getattr(param, "rich_help_panel", None) or usual
+        if record is not None and param.param_type_name == "argument":
+            panels["Arguments"].append((param.metavar or record[0], record[1]))
+        elif record is not None:
+            panel = getattr(param, "rich_help_panel", None) or "Options"
             panels.setdefault(panel, []).append(record)
     for title, records in panels.items():
         _write_section(formatter, title, records)

@@ -19,16 +19,8 @@ if TYPE_CHECKING:
 
 GROUP = "smtlayer.plugins"
 # The extra that installs a command which is not in this distribution.
-EXTRA_OF = {
-    "train": "studies",
-    "evaluate": "studies",
-    "reproduce": "studies",
-    "inspect": "studies",
-    "report": "studies",
-    "data": "studies",
-    "bench": "studies",
-    "demo": "demo",
-}
+_STUDIES = ("train", "evaluate", "reproduce", "inspect", "report", "data", "bench")
+EXTRA_OF = dict.fromkeys(_STUDIES, "studies") | {"demo": "demo"}
 
 
 class Panel(StrEnum):

@@ -28,14 +28,10 @@ def backend(name: str) -> Iterator[Finding]:
 
     from smtlayer import solvers
 
-    made: dict[str, Backend] = {
-        "Table": solvers.Table(), "Sat": solvers.Sat(), "Z3": solvers.Z3(),
-        "Enumerate": solvers.Enumerate(),
-    }  # fmt: skip
-    devices = ["cpu"] + (["cuda"] if torch.cuda.is_available() else [])
-    for device in devices:
-        where = name if device == "cpu" else f"{name} on {device}"
-        yield run_layer(where, made[name], device)
+    options: Backend = getattr(solvers, name)()
+    yield run_layer(name, options, "cpu")
+    if torch.cuda.is_available():
+        yield run_layer(f"{name} on cuda", options, "cuda")
 
 
 def workers() -> Iterator[Finding]:

@@ -18,7 +18,7 @@ from helpers import running
 from shell import COMMAND, smtlayer_process
 from smtlayer_cli import checks, selftest
 from smtlayer_cli.app import app
-from smtlayer_cli.checks import EXTRAS, REQUIRED, Finding, Package
+from smtlayer_cli.checks import PURPOSES, Finding
 from smtlayer_cli.plugins import Check, install_command
 from smtlayer_studies.plugin import check_data
 
@@ -27,17 +27,14 @@ PROJECT = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text
 
 
 def test_the_packages_are_those_of_the_project():
-    def parts(requirement):
-        name, _, since = requirement.partition(">=")
-        return name, since
+    def parts(requirements):
+        return {one.partition(">=")[0]: one.partition(">=")[2] for one in requirements}
 
-    needed = [parts(one) for one in PROJECT["dependencies"]]
-    assert sorted((p.pip, p.since) for p in REQUIRED) == sorted(needed)
-    for name, (packages, _) in EXTRAS.items():
-        wanted = [parts(one)[0] for one in PROJECT["optional-dependencies"][name]]
-        assert [one for one in wanted if not one.startswith("smtlayer[")] == list(packages)
-    assert set(PROJECT["optional-dependencies"]) == {*EXTRAS, "docs", "dev"}
-    assert PROJECT["requires-python"] == ">=" + ".".join(map(str, checks.PYTHON))
+    extras = PROJECT["optional-dependencies"]
+    assert checks.required() == parts(PROJECT["dependencies"])
+    assert set(extras) == {*PURPOSES, "docs", "dev"}
+    for name in PURPOSES:
+        assert checks.required(name) == parts(extras[name])
 
 
 @pytest.fixture(scope="module")
@@ -172,13 +169,14 @@ def only(findings):
 
 
 def test_a_package_that_is_missing_old_or_damaged_is_reported(monkeypatch, tmp_path):
-    missing = only(Package("no-such-package", "none", "1.0").check())
+    missing = only(checks.package("no-such-package", "1.0"))
     assert (missing.state, missing.text) == ("broken", "not installed")
     assert missing.remedy == 'pip install "no-such-package>=1.0"'
-    old = only(Package("numpy", "numpy", "999.1").check())
+    old = only(checks.package("numpy", "999.1"))
     assert old.state == "gap"
     assert "older than 999.1" in old.text
-    damaged = only(Package("numpy", "no_such_module", "1.26").check())
+    monkeypatch.setitem(checks._MODULES, "numpy", "no_such_module")
+    damaged = only(checks.package("numpy", "1.26"))
     assert damaged.state == "broken"
     assert "ModuleNotFoundError" in damaged.text
 
@@ -191,7 +189,7 @@ def test_versions_are_compared_by_their_numbers():
 def test_an_extra_that_is_not_there_is_named_with_what_it_is_for(monkeypatch):
     monkeypatch.setattr(checks, "installed", lambda package: None)
     found = {finding.name: finding for finding in checks.extras()}
-    assert set(found) == set(EXTRAS)
+    assert set(found) == set(PURPOSES)
     assert found["dask"].state == "off"
     assert "solving on a Dask cluster: distributed" in found["dask"].text
     assert found["dask"].remedy == install_command("dask")

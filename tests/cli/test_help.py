@@ -13,7 +13,7 @@ from smtlayer.lab.laboratory import LabOptions
 from smtlayer.nn.rules.parse import RULES
 from smtlayer_cli import complete
 from smtlayer_cli.app import app
-from smtlayer_cli.errors import MEANINGS
+from smtlayer_cli.errors import ExitCode
 from smtlayer_cli.lab import lab
 from smtlayer_cli.plugins import EXTRA_OF, Panel, plugins
 from smtlayer_studies.commands import complete as studies
@@ -48,8 +48,8 @@ def test_the_page_has_examples_environment_exit_codes_and_where_to_read_on(page)
     assert headings == [*Panel, *rest]
     for name in ("SMTLAYER_DATA", "SMTLAYER_CACHE", "SMTLAYER_DOWNLOAD", "SMTLAYER_DEBUG"):
         assert f"  {name} " in page
-    for code, meaning in MEANINGS.items():
-        assert re.search(rf"^  {int(code)} +{re.escape(meaning)}$", page, re.M)
+    for code in ExitCode:
+        assert re.search(rf"^  {int(code)} +{re.escape(code.meaning)}$", page, re.M)
     assert page.count("\n  smtlayer ") >= 3
     assert "docs/how-to/command-line.md" in page
 

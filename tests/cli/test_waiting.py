@@ -52,7 +52,7 @@ def test_a_terminal_gets_a_line_with_counts_that_goes_away():
     place = console(force_terminal=True)
     with Waiting("scoring", place, delay=0) as waiting:
         waiting.count(1500, 10_000)
-        progress, _ = waiting._shown
+        progress = waiting._progress
         progress.refresh()
         assert "scoring 1,500 of 10,000" in place.file.getvalue()
         waiting.update("explaining")
@@ -67,4 +67,4 @@ def test_it_ends_with_an_error_too(terminal):
     with pytest.raises(KeyboardInterrupt), Waiting("scoring", place, delay=0) as waiting:
         raise KeyboardInterrupt
     assert waiting._over
-    assert waiting._shown is None or not waiting._shown[0].live.is_started
+    assert not waiting._progress.live.is_started

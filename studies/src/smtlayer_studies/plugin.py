@@ -12,7 +12,14 @@ if TYPE_CHECKING:
     from smtlayer.lab import LabProblem
     from smtlayer_cli.checks import Finding
 
-_COMMANDS = "smtlayer_studies.commands"
+_COMMANDS = (
+    ("train", Panel.TRAIN, "Train an experiment, with the layer and without it."),
+    ("evaluate", Panel.TRAIN, "Score a trained run again: other data, rules or backend."),
+    ("reproduce", Panel.TRAIN, "Train what is missing of the paper's table, and show it."),
+    ("inspect", Panel.LOOK, "Show examples of a trained run, and explain their results."),
+    ("report", Panel.LOOK, "Write a web page about trained runs, which opens offline."),
+    ("data", Panel.KEEP, "Show which data sets are there, and download missing ones."),
+)
 
 
 def check_data() -> Iterable[Finding]:
@@ -30,31 +37,9 @@ def make_lab_problem(name: str) -> LabProblem:
 
 
 plugin = Plugin(
-    commands=(
-        Command(
-            "train", Panel.TRAIN, "Train an experiment, with the layer and without it.",
-            f"{_COMMANDS}.train:train",
-        ),
-        Command(
-            "evaluate", Panel.TRAIN, "Score a trained run again: other data, rules or backend.",
-            f"{_COMMANDS}.evaluate:evaluate",
-        ),
-        Command(
-            "reproduce", Panel.TRAIN, "Train what is missing of the paper's table, and show it.",
-            f"{_COMMANDS}.reproduce:reproduce_app",
-        ),
-        Command(
-            "inspect", Panel.LOOK, "Show examples of a trained run, and explain their results.",
-            f"{_COMMANDS}.inspect:inspect",
-        ),
-        Command(
-            "report", Panel.LOOK, "Write a web page about trained runs, which opens offline.",
-            f"{_COMMANDS}.report:report",
-        ),
-        Command(
-            "data", Panel.KEEP, "Show which data sets are there, and download missing ones.",
-            f"{_COMMANDS}.data:data",
-        ),
+    commands=tuple(
+        Command(name, panel, line, f"smtlayer_studies.commands.{name}:{name}")
+        for name, panel, line in _COMMANDS
     ),
     examples=(
         (

@@ -13,7 +13,7 @@ from shell import smtlayer
 from smtlayer.errors import ConfigError, MissingDataError
 from smtlayer_studies.commands import reproduce_steps
 from smtlayer_studies.commands.choices import matching, parse_seeds
-from smtlayer_studies.commands.reproduce import reproduce_app
+from smtlayer_studies.commands.reproduce import reproduce
 from smtlayer_studies.reports.result_tables import DASH
 from smtlayer_studies.runs import grid
 
@@ -68,7 +68,7 @@ def trains(tmp_path, monkeypatch):
 
 
 def run(*arguments):
-    return CliRunner().invoke(reproduce_app, arguments)
+    return CliRunner().invoke(reproduce, arguments)
 
 
 def test_json_from_records_and_nothing_else_on_stdout(folder):

@@ -18,6 +18,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from smtlayer_cli.plugins import install_command
 from smtlayer_cli.waiting import Waiting
+from smtlayer_studies.commands.options import DataDir
 
 if TYPE_CHECKING:
     from smtlayer_playground.pages import Pages
@@ -37,7 +38,7 @@ def demo(
     host: str = typer.Option("127.0.0.1", help="Address; 127.0.0.1 is for this machine only."),
     port: int = typer.Option(8000, help="Port; 0 for any free one.", min=0, max=65535),
     open_: bool = typer.Option(True, "--open/--no-open", help="Open the page in a browser."),
-    data_dir: Path | None = typer.Option(None, help="Data folder [default: $SMTLAYER_DATA]."),
+    data_dir: DataDir = None,
 ) -> None:  # fmt: skip
     """Serve a web page: draw digits, disturb Sudokus, catch liars, paste theories.
 

@@ -30,10 +30,12 @@ def methods(ctx: typer.Context, incomplete: str) -> list[str]:
     """Methods of the experiment on the command line."""
     # Before an option without a value, the parser leaves the arguments unparsed.
     name = str(ctx.args[0] if ctx.args else ctx.params.get("experiment"))
-    names: tuple[str, ...] = _TABLE_METHODS
-    with suppress(OSError, KeyError, tomllib.TOMLDecodeError):
-        names = _methods(Path(name) if name.endswith(".toml") else find_experiments()[name])
-    return starting_with(incomplete, names)
+    try:
+        path = Path(name) if name.endswith(".toml") else find_experiments()[name]
+        data = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, KeyError, ValueError):  # no such file, or not a TOML file
+        return starting_with(incomplete, _TABLE_METHODS)
+    return starting_with(incomplete, [key for key in data if key not in _SHARED])
 
 
 def several_methods(incomplete: str) -> list[str]:
@@ -59,11 +61,6 @@ def runs(incomplete: str) -> list[str]:
 def _after_comma(incomplete: str, names: Iterable[str]) -> list[str]:
     before, comma, last = incomplete.rpartition(",")
     return [f"{before}{comma}{name}" for name in starting_with(last, names)]
-
-
-def _methods(path: Path) -> tuple[str, ...]:
-    data = tomllib.loads(path.read_text(encoding="utf-8"))
-    return tuple(key for key in data if key not in _SHARED)
 
 
 def _run_folders(start: Path) -> Iterator[Path]:

@@ -15,6 +15,7 @@ from rich.progress import (
     BarColumn,
     DownloadColumn,
     Progress,
+    TaskID,
     TextColumn,
     TimeRemainingColumn,
     TransferSpeedColumn,
@@ -80,20 +81,17 @@ def _download(name: str, data_dir: Path | None, *, quiet: bool) -> None:
         if not file.urls:
             download(file.name, data_dir)  # raises the reason, before any bar is shown
     columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        DownloadColumn(),
-        TransferSpeedColumn(),
+        TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn(),
         TimeRemainingColumn(),
-    )
+    )  # fmt: skip
     with Progress(*columns, console=Console(stderr=True), disable=quiet) as bars:
         for file in wanted:
             bar = bars.add_task(file.name, total=file.size)
-            download(
-                file.name,
-                data_dir,
-                progress=lambda done, _, bar=bar: bars.update(bar, completed=done),  # type: ignore[misc]
-            )
+
+            def show(done: int, _: int, bar: TaskID = bar) -> None:
+                bars.update(bar, completed=done)
+
+            download(file.name, data_dir, progress=show)
             bars.update(bar, completed=file.size)
 
 
@@ -118,13 +116,8 @@ def _table(states: dict[DataFile, State]) -> RichTable:
     table.add_column("for")
     table.add_column("licence")
     for file, found in states.items():
-        table.add_row(
-            file.name,
-            f"[{_COLOURS[found]}]{found}[/]",
-            f"{file.size / 1000:,.0f} kB",
-            file.used_for,
-            file.licence,
-        )
+        state, size = f"[{_COLOURS[found]}]{found}[/]", f"{file.size / 1000:,.0f} kB"
+        table.add_row(file.name, state, size, file.used_for, file.licence)
     return table
 
 

@@ -1,22 +1,15 @@
 """The options of `smtlayer evaluate`."""
 
-from pathlib import Path
 from typing import Literal
 
 import typer
 
-from smtlayer_cli.complete import devices
 from smtlayer_cli.errors import ExitCode
-from smtlayer_studies.commands.complete import runs as run_folders
-
-_LAYER = "The layer"
+from smtlayer_studies.commands.options import LAYER, Backend, DataDir, Device, RunFolders, Workers
 
 
 def evaluate(
-    runs: list[Path] = typer.Argument(
-        metavar="RUN", autocompletion=run_folders,
-        help="Folders of runs, or folders that contain some.",
-    ),
+    runs: RunFolders,
     split: Literal["test", "validation"] | None = typer.Option(
         None, help="Which examples [default: those of the record]."
     ),
@@ -24,28 +17,19 @@ def evaluate(
         None, metavar="N", min=1, help="Number of examples [default: as in training]."
     ),
     inference: Literal["smt", "maxsmt"] | None = typer.Option(
-        None, rich_help_panel=_LAYER,
+        None, rich_help_panel=LAYER,
         help="Rule: contradictions count as wrong, or are repaired first.",
     ),
-    backend: Literal["auto", "table", "sat", "z3", "enumerate"] | None = typer.Option(
-        None, rich_help_panel=_LAYER, help="The solver of the layer."
-    ),
+    backend: Backend = None,
     weights: Literal["logit", "softmax"] | None = typer.Option(
-        None, rich_help_panel=_LAYER, help="How repairs weigh the confidence of an input."
+        None, rich_help_panel=LAYER, help="How repairs weigh the confidence of an input."
     ),
-    workers: int | None = typer.Option(
-        None, metavar="N", min=0, rich_help_panel=_LAYER,
-        help="Worker processes that share each batch.",
-    ),
+    workers: Workers = None,
     timeout_ms: int | None = typer.Option(
-        None, metavar="MS", min=1, rich_help_panel=_LAYER, help="Time limit for one example."
+        None, metavar="MS", min=1, rich_help_panel=LAYER, help="Time limit for one example."
     ),
-    device: str = typer.Option(
-        "cpu", metavar="NAME", autocompletion=devices, help="Device, for example cuda."
-    ),
-    data_dir: Path | None = typer.Option(
-        None, metavar="FOLDER", help="Data folder [default: $SMTLAYER_DATA]."
-    ),
+    device: Device = "cpu",
+    data_dir: DataDir = None,
     tolerance: float | None = typer.Option(
         None, metavar="X", min=0.0,
         help="Exit code 4 if a score differs from the record's by more, as 0.001.",

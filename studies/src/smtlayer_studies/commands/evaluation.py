@@ -23,19 +23,11 @@ _LAYER_OPTIONS = ("inference", "backend", "weights", "workers", "timeout_ms")
 
 @dataclass(frozen=True)
 class Changes:
-    """What an evaluation does otherwise than the end of the training did.
-
-    Args:
-        split: The split to score.
-        examples: Number of its examples.
-        layer: Options of the layer.
-        device: The device.
-        data_dir: Data folder.
-    """
+    """The options that an evaluation changes; None for those of the training."""
 
     split: Literal["test", "validation"] | None
     examples: int | None
-    layer: Mapping[str, Any]
+    layer: Mapping[str, Any]  # its options
     device: str
     data_dir: Path | None
 

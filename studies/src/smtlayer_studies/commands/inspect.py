@@ -11,6 +11,7 @@ from rich.console import Console
 
 from smtlayer_cli.waiting import Waiting
 from smtlayer_studies.commands.complete import runs
+from smtlayer_studies.commands.options import DataDir
 
 _WIDEST = 100
 
@@ -38,9 +39,7 @@ def inspect(
         None, metavar="FILE",
         help="Picture of all examples [default: RUN/inspect-row-N.png for each].",
     ),
-    data_dir: Path | None = typer.Option(
-        None, metavar="FOLDER", help="Data folder [default: $SMTLAYER_DATA]."
-    ),
+    data_dir: DataDir = None,
     as_json: bool = typer.Option(
         False, "--json", help="Print a JSON list; a picture only with --picture."
     ),

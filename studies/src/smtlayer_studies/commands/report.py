@@ -5,20 +5,15 @@ from pathlib import Path
 import typer
 
 from smtlayer_cli.waiting import Waiting
-from smtlayer_studies.commands.complete import runs as run_folders
+from smtlayer_studies.commands.options import DataDir, RunFolders
 
 
 def report(
-    runs: list[Path] = typer.Argument(
-        metavar="RUN", autocompletion=run_folders,
-        help="Folders of runs, as `smtlayer train` writes them, or folders that contain some.",
-    ),
+    runs: RunFolders,
     out: Path | None = typer.Option(
         None, metavar="FILE", help="The page [default: report.html in the first folder]."
     ),
-    data_dir: Path | None = typer.Option(
-        None, metavar="FOLDER", help="Data folder [default: $SMTLAYER_DATA]."
-    ),
+    data_dir: DataDir = None,
 ) -> None:  # fmt: skip
     """Write one web page about trained runs, which opens offline.
 

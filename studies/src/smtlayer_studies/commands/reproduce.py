@@ -5,17 +5,17 @@ from pathlib import Path
 
 import typer
 
-from smtlayer_cli.complete import devices
 from smtlayer_cli.errors import ExitCode
 from smtlayer_cli.help import PanelCommand
 from smtlayer_studies.commands.complete import several_experiments, several_methods
+from smtlayer_studies.commands.options import FILES, DataDir, Device
 
-reproduce_app = typer.Typer(
+reproduce = typer.Typer(
     help="Train the experiments of the paper's table, and show our results beside the paper's.",
     rich_markup_mode=None,
     add_completion=False,
 )
-_TRAINING, _FILES, _TABLE = "Training", "Data and files", "The table"
+_TRAINING, _TABLE = "Training", "The table"
 
 
 class Format(StrEnum):
@@ -33,12 +33,12 @@ _SUFFIXES = {
 }  # fmt: skip
 
 
-@reproduce_app.callback()
+@reproduce.callback()
 def _group() -> None:
     """Each table of the paper is a command."""
 
 
-@reproduce_app.command(cls=PanelCommand)
+@reproduce.command(cls=PanelCommand)
 def table1(
     rows: str | None = typer.Option(
         None, metavar="NAMES", autocompletion=several_experiments, rich_help_panel=_TRAINING,
@@ -57,20 +57,14 @@ def table1(
         1, metavar="N", min=1, rich_help_panel=_TRAINING,
         help="Number of runs to train at the same time; several may share a GPU.",
     ),
-    device: str = typer.Option(
-        "cpu", metavar="NAME", autocompletion=devices, rich_help_panel=_TRAINING,
-        help="Device, for example cuda.",
-    ),
-    data_dir: Path | None = typer.Option(
-        None, metavar="FOLDER", rich_help_panel=_FILES,
-        help="Data folder [default: $SMTLAYER_DATA].",
-    ),
+    device: Device = "cpu",
+    data_dir: DataDir = None,
     results: Path | None = typer.Option(
-        None, metavar="FOLDER", rich_help_panel=_FILES,
+        None, metavar="FOLDER", rich_help_panel=FILES,
         help="Folder of records [default: results here, else in the checkout].",
     ),
     runs: Path = typer.Option(
-        Path("runs/table1"), metavar="FOLDER", rich_help_panel=_FILES,
+        Path("runs/table1"), metavar="FOLDER", rich_help_panel=FILES,
         help="Folder of the runs, with logs and checkpoints.",
     ),
     records_only: bool = typer.Option(

@@ -84,10 +84,7 @@ def train_missing(
 
 
 def smoke_test(selection: Selection, *, jobs: int, device: str, data_dir: Path | None) -> int:
-    """Trains a few steps of everything, and returns how many runs failed.
-
-    The folder of the runs is kept only if some failed.
-    """
+    """Trains a few steps of everything, and returns how many runs failed; only then keeps them."""
     folder = Path(tempfile.mkdtemp(prefix="smtlayer-smoke-"))
     settings = [part for setting in _SMOKE for part in ("--set", setting)]
     methods = selection.methods_by_experiment()
@@ -105,11 +102,7 @@ def _options(device: str, data_dir: Path | None) -> tuple[str, ...]:
 
 
 def results_folder(given: Path | None, *, must_exist: bool) -> Path:
-    """The folder of records: the given one, else `results` here or in a checkout.
-
-    Raises:
-        MissingDataError: If it must exist, and none of these folders has records.
-    """
+    """The folder of records: the given one, else `results` here or in a checkout."""
     if given is not None:
         return given
     here = Path.cwd()
@@ -209,15 +202,9 @@ def _ended_by_sigterm() -> Iterator[None]:
 
 
 def read_table(folder: Path, selection: Selection, *, trained: bool) -> list[Result]:
-    """The results of what is selected, from the records in a folder.
+    """The results of a selection from the records in a folder.
 
-    Args:
-        folder: The folder.
-        selection: What is selected.
-        trained: Whether it was to be trained, so that all of its methods are known names.
-
-    Raises:
-        MissingDataError: If there are no records of it.
+    If it was trained just now, its methods are known names even if all runs failed.
     """
     kept = records.read_results(folder)
     for reason, count in Counter(map(records.left_out, kept.records)).items():

@@ -1,16 +1,14 @@
 """The options of `smtlayer train`."""
 
-from pathlib import Path
 from typing import Literal
 
 import typer
 
-from smtlayer_cli.complete import devices, rules
+from smtlayer_cli.complete import rules
 from smtlayer_studies.commands.complete import experiments, methods
+from smtlayer_studies.commands.options import FILES, LAYER, Backend, DataDir, Device, Workers
 from smtlayer_studies.tasks.data_files import DigitSource
 from smtlayer_studies.tasks.registry import default_task
-
-_LAYER, _FILES = "The layer", "Data and files"
 
 
 def train(
@@ -25,37 +23,27 @@ def train(
     ),
     epochs: int | None = typer.Option(None, metavar="N", help="Number of epochs.", min=1),
     seed: int = typer.Option(0, metavar="N", help="Seed of the network, the data and sampling."),
-    backend: Literal["auto", "table", "sat", "z3", "enumerate"] | None = typer.Option(
-        None, help="The solver of the layer.", rich_help_panel=_LAYER
-    ),
+    backend: Backend = None,
     forward: Literal["smt", "maxsmt"] | None = typer.Option(
-        None, rich_help_panel=_LAYER,
+        None, rich_help_panel=LAYER,
         help="Rule in training: inputs that contradict the theory give zeros, or are repaired.",
     ),
     backward: str | None = typer.Option(
-        None, metavar="RULE", autocompletion=rules, rich_help_panel=_LAYER,
+        None, metavar="RULE", autocompletion=rules, rich_help_panel=LAYER,
         help="Blame rule: core, maxsmt, sample, marginal, mix(core, marginal), ...",
     ),
-    workers: int | None = typer.Option(
-        None, metavar="N", help="Worker processes that share each batch.", min=0,
-        rich_help_panel=_LAYER,
-    ),
-    device: str = typer.Option(
-        "cpu", metavar="NAME", autocompletion=devices, help="Device, for example cuda."
-    ),
+    workers: Workers = None,
+    device: Device = "cpu",
     data: DigitSource | None = typer.Option(
-        None, rich_help_panel=_FILES,
+        None, rich_help_panel=FILES,
         help="All of MNIST from the data folder, or a sample that needs no download.",
     ),
-    data_dir: Path | None = typer.Option(
-        None, metavar="FOLDER", rich_help_panel=_FILES,
-        help="Data folder [default: $SMTLAYER_DATA].",
-    ),
+    data_dir: DataDir = None,
     set_: list[str] = typer.Option(
         [], "--set", help="Any option of the TOML file, as train.lr=1e-3.", metavar="KEY=VALUE"
     ),
     out: str | None = typer.Option(  # text, as Path("") is the current folder
-        None, metavar="FOLDER", rich_help_panel=_FILES,
+        None, metavar="FOLDER", rich_help_panel=FILES,
         help="Folder of the run [default: runs/EXPERIMENT].",
     ),
     timing: int = typer.Option(

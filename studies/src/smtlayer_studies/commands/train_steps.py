@@ -43,18 +43,7 @@ def train_experiment(
     out: str | None,
     timed_epochs: int,
 ) -> None:
-    """Trains or times the methods of an experiment, and shows the results.
-
-    Args:
-        name: Name of the experiment, or the path of its TOML file.
-        methods: The methods to train; by default with the layer and without it.
-        seed: Seed of the runs.
-        device: Device of the runs.
-        settings: Options that replace those of the file, as `"train.lr=1e-3"`.
-        data_dir: Data folder.
-        out: Folder of the runs, with one folder per method if there are several.
-        timed_epochs: Number of epochs to time instead of training; 0 to train.
-    """
+    """Trains the methods of an experiment, or only times some epochs, and shows the results."""
     experiment = training.load_experiment(name)
     folder = _folder(out, experiment)
     names = methods or _usual_methods(experiment)
