@@ -120,7 +120,7 @@ def fetched(monkeypatch, tiny_mnist, no_data):
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(contents[name])
 
-    monkeypatch.setattr(mnist, "fetch", fetch)
+    monkeypatch.setattr(mnist, "download_file", fetch)
     return names
 
 
@@ -156,7 +156,7 @@ def test_without_a_network_auto_warns_and_takes_the_sample(no_data, monkeypatch)
     def fetch(name, data_dir=None):
         raise MissingDataError("data: no network.")
 
-    monkeypatch.setattr(mnist, "fetch", fetch)
+    monkeypatch.setattr(mnist, "download_file", fetch)
     with pytest.warns(UserWarning, match=r"no network\. The sample of digits is used instead"):
         assert load_digits(download=True).source == "sample"
     with pytest.raises(MissingDataError, match="no network"):

@@ -1,4 +1,4 @@
-"""This file draws small images with block characters, for terminals that show no pictures."""
+"""Small images as block characters, for terminals."""
 
 from collections.abc import Sequence
 
@@ -11,7 +11,7 @@ _BLOCKS = (" ", "▄", "▀", "█")  # by whether the lower and the upper half 
 
 
 def half_blocks(image: Tensor) -> list[str]:
-    """An image, two lines of pixels a line of text.
+    """An image with two rows of pixels per line of text.
 
     Args:
         image: $(h, w)$, 0 for paper and 1 for ink.
@@ -28,13 +28,13 @@ def half_blocks(image: Tensor) -> list[str]:
 
 
 def side_by_side(images: Tensor, captions: Sequence[str], width: int) -> str:
-    """Images beside each other with a caption below each, in as many rows as they need.
+    """Images side by side, each with a caption below, in as many rows as necessary.
 
     Args:
         images: $(d, h, w)$.
-        captions: One an image; if all are empty, there is no line for them.
-        width: Characters of a line. Images that would not fit side by side are made half as large,
-            or as small as it takes for one to fit.
+        captions: One per image; if all are empty, there is no line for them.
+        width: Characters per line. Images that do not fit side by side are scaled down to half
+            their size, or until one fits.
     """
     small = _cropped(images)
     if _wide(small, len(small)) > width:
@@ -53,7 +53,7 @@ def side_by_side(images: Tensor, captions: Sequence[str], width: int) -> str:
 
 
 def _cropped(images: Tensor) -> Tensor:
-    """Without the lines that are blank in all images."""
+    """Removes rows that are blank in all images at the top and at the bottom."""
     ink = (images > _INK).any(0).any(-1).nonzero().flatten()
     return images[:, int(ink[0]) : int(ink[-1]) + 1] if len(ink) else images[:, :2]
 

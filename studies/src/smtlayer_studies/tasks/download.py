@@ -90,7 +90,7 @@ def _target(file: DataFile, data_dir: Path | None) -> Path:
 def _no_luck(file: DataFile, target: Path, failures: list[str]) -> str:
     return (
         f"data: {file.name} could not be downloaded from {' nor from '.join(failures)}. Try again "
-        f"later, or fetch it by hand: save {file.urls[0]} as {target}; its SHA-256 is "
+        f"later, or download it by hand: save {file.urls[0]} as {target}; its SHA-256 is "
         f"{file.sha256}."
     )
 

@@ -17,7 +17,7 @@ from smtlayer_studies.tasks.base import SplitName, check_validation
 from smtlayer_studies.tasks.data import data_folder as data_folder
 from smtlayer_studies.tasks.data import files, find, state
 from smtlayer_studies.tasks.data_files import DataFile, DigitSource
-from smtlayer_studies.tasks.download import download as fetch
+from smtlayer_studies.tasks.download import download as download_file
 from smtlayer_studies.tasks.download import wants_download
 
 Source = DigitSource
@@ -138,7 +138,7 @@ def load_digits(
     asked = source == "mnist" or data_dir is not None
     missing = [file for file in files("mnist") if state(file, data_dir) == "missing"]
     if missing and (wants_download() if download is None else download):
-        missing = [] if _fetched(missing, data_dir, asked=asked) else missing
+        missing = [] if _downloaded(missing, data_dir, asked=asked) else missing
     if missing and not asked:
         return _sample()
     found = {file.name: find(file.name, data_dir) for file in files("mnist")}
@@ -152,11 +152,11 @@ def load_digits(
     return DigitData(train, test, "mnist")
 
 
-def _fetched(missing: list[DataFile], data_dir: Path | None, *, asked: bool) -> bool:
+def _downloaded(missing: list[DataFile], data_dir: Path | None, *, asked: bool) -> bool:
     """Whether all files could be downloaded; an error if they are required and could not."""
     try:
         for file in missing:
-            fetch(file.name, data_dir)
+            download_file(file.name, data_dir)
     except MissingDataError as error:
         if asked:
             raise

@@ -1,4 +1,4 @@
-"""This file finds the handwritten letters and operators that stand between digits in equations."""
+"""Handwritten letters and operators for the equations of visual algebra."""
 
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,7 +15,7 @@ from smtlayer_studies.tasks.base import SplitName
 from smtlayer_studies.tasks.data import find
 from smtlayer_studies.tasks.mnist import Digits
 
-LETTER: Final = 10  # labels go on where those of the digits end
+LETTER: Final = 10  # labels continue those of the digits
 TIMES: Final = 11
 PLUS: Final = 12
 EQUALS: Final = 13
@@ -24,7 +24,7 @@ _OPERATORS = {"\\times": TIMES, "\\cdot": TIMES, "+": PLUS, "\\doteq": EQUALS}
 
 @dataclass(frozen=True, eq=False)
 class AlgebraSymbols:
-    """Letters and operators, each split with images of its own, and where they come from.
+    """Letters and operators with different images for each split, and their source.
 
     Labels are `LETTER`, `TIMES`, `PLUS` and `EQUALS`.
     """
@@ -35,7 +35,7 @@ class AlgebraSymbols:
     validation: Digits | None = None
 
     def with_validation(self, share: float) -> "AlgebraSymbols":
-        """The same with a share of the training images set apart for validation.
+        """This data with a share of the training images set apart for validation.
 
         Raises:
             ConfigError: If that leaves no image of a symbol in one of the two.
@@ -46,7 +46,7 @@ class AlgebraSymbols:
         return replace(self, train=train, validation=validation)
 
     def split(self, name: SplitName) -> Digits | None:
-        """The images of a split; None where none were set apart for validation."""
+        """The images of a split; None if none were set apart for validation."""
         return {"train": self.train, "validation": self.validation, "test": self.test}[name]
 
 
@@ -54,13 +54,13 @@ def load_symbols(data_dir: Path | None = None) -> AlgebraSymbols:
     r"""Letters a to m from EMNIST and operators from HASY, half for training and half for tests.
 
     Multiplication is `\times` or `\cdot`, and `\doteq` stands for equality, which HASY does not
-    have. An image that occurs more than once counts once, so that no test image is in training.
+    have. Duplicate images are removed, so that no test image is in training.
 
     Args:
-        data_dir: The folder that holds `emnist/` and `hasy/`; see `data_folder` for the default.
+        data_dir: The folder that contains `emnist/` and `hasy/`; see `data_folder` for the default.
 
     Raises:
-        MissingDataError: If a file is not there or is damaged.
+        MissingDataError: If a file is missing or damaged.
     """
     letters = _arrays(find("emnist-letters", data_dir), "X", "y")
     operators = _arrays(find("hasy-operators", data_dir), "X", "latex")
@@ -93,16 +93,16 @@ def _arrays(path: Path, *names: str) -> dict[str, NDArray[Any]]:
 
 
 def _like_mnist(images: Tensor) -> Tensor:
-    """HASY's black on white, 32 by 32, as white on black, 28 by 28."""
+    """Converts HASY's black on white, 32 by 32, to white on black, 28 by 28."""
     ink = 255 - images[:, None].float()
     small = F.interpolate(ink, size=(28, 28), mode="bilinear", antialias=True)
     return small[:, 0].round().clamp(0, 255).to(torch.uint8)
 
 
 def _halves(images: Tensor, labels: Tensor) -> tuple[Digits, Digits]:
-    """Two halves of the distinct images of each label; which is which does not hang on writers.
+    """Two halves of the distinct images of each label.
 
-    HASY's images come writer by writer, so they are shuffled, always in the same way.
+    HASY's images are ordered by writer, so they are shuffled, always in the same way.
     """
     distinct = list({image.numpy().tobytes(): i for i, image in enumerate(images)}.values())
     shuffle = torch.randperm(len(distinct), generator=torch.Generator().manual_seed(0))

@@ -1,4 +1,4 @@
-"""This file draws the puzzles of the liar's puzzle: which are for training and which for test."""
+"""The puzzles of the liar's puzzle, and their split into training and test."""
 
 from dataclasses import dataclass
 from functools import cache
@@ -9,33 +9,33 @@ from torch import Tensor
 
 from smtlayer_studies.tasks.liars.sentences import KINDS, N_WORDINGS, Kind, all_tokens
 
-N_TRAIN, N_TEST = 9_400, 28_062  # as the paper has them
+N_TRAIN, N_TEST = 9_400, 28_062  # as in the paper
 ORDERS = tuple(permutations(range(3)))  # who speaks first, second and third
 
 
 @cache
 def configurations() -> tuple[tuple[Kind, Kind, Kind], ...]:
-    """What Alice, Bob and Charlie say, where that makes exactly one of them guilty: 24 ways."""
+    """Statements of Alice, Bob and Charlie that make exactly one of them guilty: 24."""
     says = ([kind for kind in KINDS if kind.speaker == agent] for agent in range(3))
     return tuple((a, b, c) for a, b, c in product(*says) if len(culprits((a, b, c))) == 1)
 
 
-def culprits(said: tuple[Kind, ...]) -> list[int]:
-    """Who may be guilty: the guilty lie and the others do not."""
+def culprits(statements: tuple[Kind, ...]) -> list[int]:
+    """Agents who may be guilty: the guilty one lies and the others do not."""
     return [
         guilty
         for guilty in range(3)
-        if all(kind.is_true(guilty) == (kind.speaker != guilty) for kind in said)
+        if all(kind.is_true(guilty) == (kind.speaker != guilty) for kind in statements)
     ]
 
 
 @dataclass(frozen=True, eq=False)
 class Puzzles:
-    """Puzzles by number."""
+    """Puzzles by index."""
 
-    configurations: Tensor  # (N,) int64, places in `configurations()`
+    configurations: Tensor  # (N,) int64, positions in `configurations()`
     wordings: Tensor  # (N, 3) int64, by speaker
-    orders: Tensor  # (N,) int64, places in `ORDERS`
+    orders: Tensor  # (N,) int64, positions in `ORDERS`
 
     def __len__(self) -> int:
         return len(self.configurations)
@@ -44,22 +44,22 @@ class Puzzles:
         return Puzzles(self.configurations[index], self.wordings[index], self.orders[index])
 
     def items(self) -> Tensor:
-        """Tokens of the sentences as they follow each other: (N, 3, 10)."""
+        """Tokens of the sentences in order: (N, 3, 10)."""
         order = torch.tensor(ORDERS)[self.orders]
         return all_tokens()[self._kinds(), self.wordings.take_along_dim(order, 1)]
 
     def symbols(self) -> Tensor:
-        """What they say, as signs: (N, 21)."""
+        """The statements as signs: (N, 21)."""
         signs = torch.tensor([kind.signs for kind in KINDS], dtype=torch.int8)
         return signs[self._kinds()].flatten(1)
 
     def targets(self) -> Tensor:
-        """Who is guilty: (N, 3), 0 or 1."""
-        guilty = torch.tensor([culprits(said)[0] for said in configurations()])
+        """The guilty agent: (N, 3), 0 or 1."""
+        guilty = torch.tensor([culprits(statements)[0] for statements in configurations()])
         return torch.eye(3)[guilty[self.configurations]]
 
     def _kinds(self) -> Tensor:
-        kinds = torch.tensor([[KINDS.index(kind) for kind in said] for said in configurations()])
+        kinds = torch.tensor([[KINDS.index(kind) for kind in some] for some in configurations()])
         order = torch.tensor(ORDERS)[self.orders]
         return kinds[self.configurations].take_along_dim(order, 1)
 
@@ -87,7 +87,7 @@ def draw_split(seed: int) -> tuple[Puzzles, Puzzles]:
 def shown_configurations(generator: torch.Generator) -> Tensor:
     """Half of the configurations, at random, among which every kind of sentence occurs: (24,) bool.
 
-    One draw in four misses a kind of sentence, and is made again.
+    One draw in four misses a kind of sentence, and is repeated.
     """
     count = len(configurations())
     while True:

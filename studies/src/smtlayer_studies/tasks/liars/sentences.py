@@ -1,4 +1,4 @@
-"""This file holds the words of the liar's puzzle: who says what of whom, in 25 wordings each."""
+"""The sentences of the liar's puzzle: 12 kinds in 25 wordings each."""
 
 from dataclasses import dataclass
 from functools import cache
@@ -20,14 +20,14 @@ WORDS = (
     "alice", "bob", "charlie", "says", "said", "that", ":", "is", "did", "not", "do", "it",
     "guilty", "innocent", "definitely", "the", "criminal", "a", "good", "person", ".",
 )  # fmt: skip
-PADDING = 0  # a word's token is its place in WORDS, counted from one
+PADDING = 0  # a word's token is its position in WORDS, counted from 1
 LONGEST = 10  # words, with the full stop
 N_WORDINGS = len(SPEECH) * len(GUILT)
 
 
 @dataclass(frozen=True)
 class Kind:
-    """What a sentence says, whatever its wording: agents by their place in `AGENTS`."""
+    """The meaning of a sentence; agents are positions in `AGENTS`."""
 
     speaker: int
     subject: int
@@ -35,13 +35,13 @@ class Kind:
 
     @property
     def signs(self) -> list[int]:
-        """As the theory has it: who speaks, of whom, and whether it is an accusation."""
+        """Inputs of the theory: the speaker, the subject, and whether it is an accusation."""
         who = [1 if agent == self.speaker else -1 for agent in range(3)]
         whom = [1 if agent == self.subject else -1 for agent in range(3)]
         return [*who, *whom, 1 if self.accuses else -1]
 
     def is_true(self, guilty: int) -> bool:
-        """Whether it is the truth."""
+        """Whether it is true if this agent is guilty."""
         return self.accuses == (self.subject == guilty)
 
 
@@ -53,7 +53,7 @@ KINDS = tuple(
 
 
 def wording(kind: Kind, number: int) -> str:
-    """A sentence in words: five ways to say who speaks times five to state guilt or innocence.
+    """A sentence in words: five ways to name the speaker times five to state guilt or innocence.
 
     Examples:
         >>> wording(Kind(speaker=0, subject=1, accuses=False), 15)
@@ -67,7 +67,7 @@ def wording(kind: Kind, number: int) -> str:
 
 
 def tokens(sentence: str) -> list[int]:
-    """The words by number, with padding at the end.
+    """The tokens of a sentence, with padding at the end.
 
     Examples:
         >>> tokens("bob : alice did it .")
@@ -78,7 +78,7 @@ def tokens(sentence: str) -> list[int]:
 
 
 def words_of(tokens: Tensor) -> str:
-    """The sentence of a row of tokens."""
+    """The sentence of some tokens."""
     return " ".join(WORDS[token - 1] for token in tokens.tolist() if token != PADDING)
 
 

@@ -20,7 +20,7 @@ def liars_theory(*, as_printed: bool = False) -> Theory:
 
     Args:
         as_printed: Leave out what the puzzle states and the equation does not: that each sentence
-            has one speaker, and that nobody speaks of themselves.
+            has one speaker, and that no one speaks of themselves.
     """
     guilty = {agent: z3.Bool(f"{agent}_is_guilty") for agent in AGENTS}
     accuses = {sentence: z3.Bool(f"accuses_{sentence}") for sentence in SENTENCES}
@@ -35,10 +35,10 @@ def liars_theory(*, as_printed: bool = False) -> Theory:
         rules[f"sentence {s} is about one"] = _exactly_one(subject[agent, s] for agent in AGENTS)
     for s, one, other in product(SENTENCES, AGENTS, AGENTS):
         honest, true = z3.Not(guilty[one]), accuses[s] == guilty[other]
-        said = z3.And(speaker[one, s], subject[other, s])
+        statement = z3.And(speaker[one, s], subject[other, s])
         rules[
             f"sentence {s}, if {one} speaks of {other}, is false if {one} is guilty, else true"
-        ] = z3.Implies(said, honest == true)
+        ] = z3.Implies(statement, honest == true)
     if not as_printed:
         for s in SENTENCES:
             rules[f"sentence {s} has one speaker"] = _exactly_one(speaker[a, s] for a in AGENTS)

@@ -28,9 +28,9 @@ _INPUTS = 7  # of a sentence: three possible speakers, three subjects, and wheth
 _COLUMNS = dict(zip(_PARTS, (4.3, 6.05, 7.8), strict=True))  # left ends in a figure
 _CHIP, _LINE, _TOP, _WIDTH = 1.65, 0.34, 0.3, 11.6
 _CSS = """
-.said { list-style: none; padding: 0; margin: 0 0 .6rem; font-size: .92rem; }
-.said li { padding: .4rem 0; border-top: 1px solid var(--line); }
-.said li:first-child { border-top: 0; padding-top: 0; }
+.sentences { list-style: none; padding: 0; margin: 0 0 .6rem; font-size: .92rem; }
+.sentences li { padding: .4rem 0; border-top: 1px solid var(--line); }
+.sentences li:first-child { border-top: 0; padding-top: 0; }
 .chips { display: flex; flex-wrap: wrap; gap: .3rem; margin-top: .2rem; }
 .chip { border-radius: 99px; padding: .02rem .6rem; font-size: .8rem; background: var(--wash-blue);
   border: 1px solid transparent; }
@@ -38,7 +38,7 @@ _CSS = """
 .chip.wrong { border-color: var(--red); }
 """
 _HTML = """
-<ol class="said">
+<ol class="sentences">
 {%- for sentence, parts in sentences -%}
 <li>{{ sentence }}<div class="chips">
 {%- for part in parts -%}
@@ -111,7 +111,7 @@ class LiarsView:
         ]
 
     def answers(self, examples: Examples, i: int) -> tuple[str, str]:
-        """Who is guilty."""
+        """The guilty agent."""
         found, truth = _guilty(examples, i)
         return (f"{found} did it" if examples.answered[i] else "no answer"), truth
 
@@ -176,7 +176,7 @@ def _agent(part: str, readings: Sequence[Reading]) -> Reading:
 
 
 def _guilty(examples: Examples, i: int) -> tuple[str, str]:
-    """Who is guilty by the solver, and in truth."""
+    """The guilty agent by the solver, and in truth."""
     found, truth = (
         names_of([sign > 0 for sign in signs[i].tolist()]) or ""
         for signs in (examples.answer.outputs, examples.batch.targets)

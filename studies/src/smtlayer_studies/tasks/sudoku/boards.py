@@ -1,4 +1,4 @@
-"""This file makes Sudoku boards that have exactly one solution."""
+"""Generates Sudoku boards with exactly one solution."""
 
 import random
 from dataclasses import dataclass
@@ -25,14 +25,14 @@ def make_boards(
 ) -> Boards:
     """Random boards with one solution each.
 
-    Hints are taken away one by one, at random, as long as the solution stays the only one, down to
-    a number drawn from the given range. A board that does not get that far is thrown away.
+    Hints are removed one by one, at random, while the solution stays unique, down to a number drawn
+    from the given range. A board that does not reach this number is discarded.
 
     Args:
-        count: How many.
+        count: How many boards.
         box: Side of a box, 3 for 9 by 9 boards.
-        hints: The least and the most hints.
-        seed: The same seed makes the same boards.
+        hints: Smallest and largest number of hints.
+        seed: The same seed gives the same boards.
 
     Examples:
         >>> boards = make_boards(2)
@@ -51,7 +51,7 @@ def make_boards(
 
 
 class _Maker:
-    """A SAT solver that knows the rules; a board's own clauses hold only with its guard."""
+    """A SAT solver with the rules; the clauses of a board are active only under its guard."""
 
     def __init__(self, box: int, draw: random.Random) -> None:
         self._cnf = to_cnf(sudoku_theory(box))
@@ -75,7 +75,7 @@ class _Maker:
         return (puzzle, solution) if sum(map(bool, puzzle)) == hints else None
 
     def _random_solution(self) -> list[int]:
-        """Random numbers in the boxes on the diagonal, and what completes them, if it does."""
+        """Random numbers in the boxes on the diagonal, completed by the solver."""
         size = self._box**2
         board = [0] * size**2
         for corner in range(0, size, self._box):

@@ -1,4 +1,4 @@
-"""This file finds Sudoku boards: those of the data folder, else boards made here and kept."""
+"""Sudoku boards: those of the data folder, or else generated ones, which are cached."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +18,7 @@ _FILE = "sudoku-boards"
 
 @dataclass(frozen=True, eq=False)
 class SudokuBoards:
-    """Training and test boards, and where they come from. No test board is a training board."""
+    """Training and test boards, and their source. No test board is a training board."""
 
     train: Boards
     test: Boards
@@ -35,7 +35,7 @@ class SudokuBoards:
 
     @property
     def title(self) -> str:
-        """The boards for people."""
+        """The boards in words."""
         count = len(self.train.puzzles) + len(self.test.puzzles)
         made = "generated " if self.source == "generated boards" else ""
         return f"{count:,} {made}Sudoku boards"
@@ -45,12 +45,12 @@ def load_boards(data_dir: Path | None = None, source: BoardSource = "auto") -> S
     """9,000 boards for training and 1,000 for test, with 31 to 42 hints and one solution each.
 
     Args:
-        data_dir: The folder that holds `sudoku/`; see `data_folder` for the default.
+        data_dir: The folder that contains `sudoku/`; see `data_folder` for the default.
         source: `"boards_10k"` for the boards of the data folder, `"generated"` for
-            `generated_boards`, `"auto"` for the first of these that is there.
+            `generated_boards`, `"auto"` for the first of these that is available.
 
     Raises:
-        MissingDataError: If the boards of the data folder are asked for and not there, or damaged.
+        MissingDataError: If the boards of the data folder are required and missing, or damaged.
     """
     missing = state(FILES[_FILE], data_dir) == "missing"
     if source == "generated" or (source == "auto" and missing):
@@ -64,12 +64,12 @@ def load_boards(data_dir: Path | None = None, source: BoardSource = "auto") -> S
 
 
 def generated_boards(train: int = 9_000, test: int = 1_000, seed: int = 0) -> SudokuBoards:
-    """Random boards, kept on disk once made: making 10,000 takes about a minute.
+    """Random boards, cached on disk: generating 10,000 takes about a minute.
 
     Args:
         train: How many for training.
         test: How many for test.
-        seed: The same seed makes the same boards.
+        seed: The same seed gives the same boards.
     """
     key = f"seed{seed}_{train}_{test}"
     kept = store.load("sudoku_boards", key)

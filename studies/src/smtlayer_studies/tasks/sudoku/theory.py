@@ -1,4 +1,4 @@
-"""This file holds the rules of Sudoku, and how boards are laid out as columns of its theory."""
+"""The theory of Sudoku, and the encoding of boards as its columns."""
 
 import math
 from itertools import product
@@ -17,15 +17,15 @@ Reading = Literal["bits", "digits"]
 def sudoku_theory(box: int = 3, reading: Reading = "bits") -> Theory:
     """A board of `box` by `box` boxes: every row, column and box holds each number once.
 
-    Cells are `cell_0_0`, `cell_0_1`, ..., row by row, each both an input and an output: the hints
-    come in, the whole board goes out.
+    Cells are `cell_0_0`, `cell_0_1`, ..., row by row. Each is both an input and an output: the
+    hints are inputs, the whole board is the output.
 
     Args:
         box: Side of a box: 3 for the usual 9 by 9 board with the numbers 1 to 9.
-        reading: What the network says of a cell: the `"bits"` of its number, as in the paper, or
-            for each number whether the cell holds it, `"digits"`. Of two numbers that look alike
-            the bits may differ in one place or in three, and overruling three costs three times
-            as much; of digits, always two are overruled.
+        reading: The inputs of a cell: the `"bits"` of its number, as in the paper, or one input
+            per number, `"digits"`. The bits of two similar digits may differ in one position or in
+            three, and overruling three costs three times as much; with digits, exactly two inputs
+            are overruled.
     """
     if box < 2:
         raise ArgumentError(f"sudoku_theory: box must be at least 2. Got {box}.")
@@ -55,15 +55,15 @@ def sudoku_theory(box: int = 3, reading: Reading = "bits") -> Theory:
 
 
 def known_cells(puzzle: Tensor, reading: Reading = "bits") -> Tensor:
-    """Which columns of the theory are known, for the cells that hold a hint.
+    """Which columns of the theory belong to cells with a hint.
 
     Args:
         puzzle: True or a number where there is a hint, False or 0 elsewhere.
         reading: As in `sudoku_theory`.
 
     Shape:
-        - puzzle: `(..., 81)`; the answer: `(..., 324)`, bool, one column a bit of a cell. Boards
-          of other sizes likewise.
+        - puzzle: `(..., 81)`; output: `(..., 324)`, bool, one column per bit of a cell. Boards of
+          other sizes likewise.
 
     Examples:
         >>> import torch
