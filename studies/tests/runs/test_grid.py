@@ -44,7 +44,7 @@ def test_a_job_that_fails_or_is_killed_does_not_stop_the_others(tmp_path):
     assert reasons == {
         "fails": "exit code 1",
         "killed": "killed by SIGKILL",
-        "empty": f"exited with 0 but left no {tmp_path / 'empty.json'}",
+        "empty": f"exited with 0 but wrote no {tmp_path / 'empty.json'}",
     }
     tail = outcomes[0].tail.splitlines()
     assert (tail[0], tail[-1], len(tail)) == ("85", "the disk is full", 15)
@@ -172,7 +172,7 @@ def test_a_real_interrupt_ends_a_process_that_runs_a_grid(tmp_path):
 def test_two_jobs_with_one_file_and_no_jobs_at_once_are_errors(tmp_path):
     same = job(tmp_path, "a")
     twin = Job("twin", same.command, same.done, same.log)
-    with pytest.raises(ConfigError, match=r"'a' and 'twin' both leave .*a.json: leave one out"):
+    with pytest.raises(ConfigError, match=r"'a' and 'twin' both write .*a.json: remove one"):
         run_jobs([same, twin])
     with pytest.raises(ConfigError, match=r"at least 1 job at a time. Got 0"):
         run_jobs([], 0)

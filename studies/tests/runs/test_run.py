@@ -200,7 +200,7 @@ def test_the_spread_of_a_ratio_is_over_pairs_of_epochs_that_ran_together(config)
 
 
 def test_timing_without_a_layer_is_refused(config):
-    with pytest.raises(ConfigError, match="compares methods with a layer"):
+    with pytest.raises(ConfigError, match="needs a method with a layer"):
         time_epochs([config(layer=False)], 1)
 
 

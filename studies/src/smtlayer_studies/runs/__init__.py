@@ -1,4 +1,4 @@
-"""Training a model on a task, and the record of it."""
+"""Runs: training a model on a task, and its record."""
 
 from smtlayer_studies.runs.config import RunConfig as RunConfig
 from smtlayer_studies.runs.epoch_timing import Timing as Timing

@@ -92,7 +92,7 @@ class RunConfig:
         return asdict(self)
 
     def to_toml(self) -> str:
-        """The same as a TOML file that a person reads."""
+        """The text of a TOML file."""
         data = self.as_dict()
         tables = {name: data.pop(name) for name in ("task", *_GROUPS)}
         lines = [_line(key, value) for key, value in data.items()]
@@ -103,7 +103,7 @@ class RunConfig:
 
 
 def merged(*layers: Data) -> dict[str, Any]:
-    """Nested tables put on top of each other; what comes later wins."""
+    """Nested tables merged key by key; later values win."""
     result: dict[str, Any] = {}
     for layer in layers:
         for key, value in layer.items():
@@ -114,9 +114,9 @@ def merged(*layers: Data) -> dict[str, Any]:
 
 
 def parse_settings(settings: Iterable[str]) -> dict[str, Any]:
-    """`["train.lr=1e-3", "layer.backward=core"]` as nested tables.
+    """Nested tables from settings such as `["train.lr=1e-3", "layer.backward=core"]`.
 
-    Values are read as TOML where they are TOML, else as text.
+    A value that is not TOML is text.
 
     Examples:
         >>> parse_settings(["train.lr=1e-3", "layer.backward=mix(core, marginal)"])

@@ -1,4 +1,4 @@
-"""This file times epochs: methods take turns in one process, which gives fair ratios."""
+"""Seconds per epoch: methods alternate in one process, which gives fair ratios."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, replace
@@ -18,13 +18,13 @@ _THEORY = ("as_printed",)  # options of tasks that only the layer depends on
 
 @dataclass(frozen=True)
 class Timing:
-    """Seconds of the epochs of a method, and of the conventional network beside it.
+    """Seconds per epoch of a method and of the conventional network.
 
     Attributes:
-        seconds: Of each timed epoch, in order; epoch i of the two methods ran one after the other.
-        conventional_seconds: The same of the conventional network.
-        ratio: Of the mean seconds.
-        ratio_sd: Sample standard deviation of the ratios of epochs that ran one after the other.
+        seconds: Seconds of each timed epoch; epochs i of the two methods ran one after the other.
+        conventional_seconds: The same for the conventional network.
+        ratio: Ratio of the mean seconds.
+        ratio_sd: Sample standard deviation of the ratios of epochs i.
     """
 
     experiment: str
@@ -36,7 +36,7 @@ class Timing:
     seconds: tuple[float, ...]
     conventional_seconds: tuple[float, ...]
     epochs: int
-    workers: int  # processes that shared the solver's questions
+    workers: int  # processes of the solver
     device: str
 
     def write(self, folder: Path, device: str) -> Path:
@@ -47,21 +47,23 @@ class Timing:
 def time_epochs(
     configs: Iterable[RunConfig], epochs: int, data_dir: Path | None = None
 ) -> list[Timing]:
-    """Times epochs of the phase "train" of each method of an experiment, in turns.
+    """Times epochs of the phase "train" of several methods, alternately.
 
-    Beside each method runs the same configuration with a dense head in place of the layer: the
-    same network, rows, batches, optimiser and shifts, so that the ratio shows what the layer costs.
-    Methods that differ in nothing else share it. The first epoch of each pays for set-up and is
-    not timed.
+    Each method is compared with the same configuration and a dense head in place of the layer: the
+    same network, examples, batches, optimiser and shifts, so that the ratio is the cost of the
+    layer. Methods that differ in nothing else share it. The first epoch of each includes set-up
+    and is not timed.
 
     Args:
-        configs: Of the methods; those without a layer are left out.
-        epochs: How many epochs to time.
+        configs: The methods; those without a layer are ignored.
+        epochs: Number of epochs to time.
         data_dir: The data folder.
     """
     methods = [config for config in configs if config.layer is not None]
     if not methods:
-        raise ConfigError("Timing compares methods with a layer to the same without. Name one.")
+        raise ConfigError(
+            "Timing needs a method with a layer, which it compares with a dense head."
+        )
     turns: dict[object, Iterator[list[Epoch]]] = {}
     for config in methods:
         dense = replace(config, layer=None, pretrain=PretrainOptions())
@@ -77,7 +79,7 @@ def time_epochs(
 
 
 def _key(config: RunConfig) -> tuple[object, ...]:
-    """What the time of a conventional epoch depends on."""
+    """All that the time of a conventional epoch depends on."""
     train, task = config.train, {k: v for k, v in config.task.items() if k not in _THEORY}
     return (
         train.batch_size, train.rows, train.optimizer, train.shift, train.clip > 0,

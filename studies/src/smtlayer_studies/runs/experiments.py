@@ -23,12 +23,12 @@ class Experiment:
     title: str
     shared: Mapping[str, Any]
     sections: Mapping[str, Mapping[str, Any]]
-    sample: Mapping[str, Any]  # on top of both where the data are only a sample
+    sample: Mapping[str, Any]  # overrides both if the data are only a sample
     seeds: tuple[int, ...] = (0, 1, 2, 3, 4)  # of its results
 
     @property
     def methods(self) -> tuple[str, ...]:
-        """Names of the methods, in the file's order."""
+        """Names of the methods, in the order of the file."""
         return tuple(self.sections)
 
     def config(
@@ -51,21 +51,21 @@ class Experiment:
         given = parse_settings(() if settings is None else settings)
         data = merged(own, self.sample if sample else {}, given)
         if own.get("layer") is False:
-            data["layer"] = False  # a conventional network has no use for a layer's options
+            data["layer"] = False  # a conventional network has no options of a layer
         task = data.get("task")
         if isinstance(task, Mapping):
             data["task"] = {key: seed if value == _SEED else value for key, value in task.items()}
         return RunConfig.of(data, experiment=self.name, method=method, seed=seed, device=device)
 
     def _section(self, method: str) -> dict[str, Any]:
-        """A method's own settings, on top of those of the method that it is `like`."""
+        """The settings of a method, on top of those of the method named by `like`."""
         section = dict(self.sections[method])
         model = section.pop("like", None)
         return section if model is None else merged(self.sections[model], section)
 
 
 def experiment_names() -> tuple[str, ...]:
-    """Names of all experiments, those of tasks elsewhere included."""
+    """Names of all experiments, including those of tasks in other packages."""
     return tuple(find_experiments())
 
 
@@ -73,7 +73,7 @@ def load_experiment(name: str | Path) -> Experiment:
     """Loads an experiment by its name, or from the path of a TOML file.
 
     Raises:
-        ConfigError: If there is none such, or the file is not one.
+        ConfigError: If there is no such experiment, or the file is not one.
     """
     path = _path(name)
     data = _read(path)

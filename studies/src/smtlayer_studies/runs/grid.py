@@ -1,7 +1,7 @@
-"""This file runs many commands as processes, several at once, and starts again where it stopped.
+"""A grid of jobs: commands that run as processes, several at a time, and can be resumed.
 
-A job is done when its file is there. One that fails does not stop the others. Ctrl-C stops the
-processes that run, and what they had finished is not run again.
+A job is done when its file exists. A job that fails does not stop the others. Ctrl-C stops the
+running processes; finished jobs are not run again.
 """
 
 import json
@@ -23,8 +23,8 @@ from smtlayer.errors import ConfigError
 
 COMMAND = (sys.executable, "-m", "smtlayer")
 _POLL_S = 0.1
-_PATIENCE_S = 10.0  # for a process to end after Ctrl-C, then again after it was told to end
-_TAIL = 15  # lines of a log that tell why a job failed
+_PATIENCE_S = 10.0  # for a process to end after SIGINT, then again after SIGTERM
+_TAIL = 15  # last lines of the log of a failed job
 
 
 class State(StrEnum):
@@ -37,7 +37,7 @@ class State(StrEnum):
 
 @dataclass(frozen=True)
 class Job:
-    """A command, and the JSON file that it leaves when it is done."""
+    """A command, and the JSON file that it writes at its end."""
 
     name: str
     command: tuple[str, ...]
@@ -46,7 +46,7 @@ class Job:
 
     @property
     def finished(self) -> bool:
-        """Whether the file is there, whole: a process may have been killed while writing it."""
+        """Whether the file exists and is complete: a process may be killed while it writes."""
         try:
             json.loads(self.done.read_text(encoding="utf-8"))
         except (OSError, ValueError):
@@ -66,13 +66,13 @@ class Outcome:
 
     @property
     def failed(self) -> bool:
-        """Whether there is a reason to look at."""
+        """Whether the job failed."""
         return self.state is State.FAILED
 
 
 @dataclass(frozen=True)
 class Progress:
-    """Where a grid stands."""
+    """The progress of a grid."""
 
     total: int
     running: tuple[Job, ...]
@@ -102,9 +102,9 @@ def train_jobs(
     """One training per experiment, method and seed; seed by seed, so that a table fills evenly.
 
     Args:
-        methods: The methods of each experiment.
-        seeds: The seeds of each experiment.
-        runs: A folder for their folders.
+        methods: The methods by experiment.
+        seeds: The seeds by experiment.
+        runs: The folder for the folders of the runs.
         options: More options of `smtlayer train`, such as `("--device", "cuda")`.
     """
     return [
@@ -140,12 +140,12 @@ def run_jobs(
     at_once: int = 1,
     on_change: Callable[[Progress], None] = lambda progress: None,
 ) -> list[Outcome]:
-    """Runs jobs that are not done yet, in their order, and says how each ended.
+    """Runs the jobs that are not done yet, in order, and returns how each ended.
 
     Args:
-        jobs: What to run.
-        at_once: Processes at a time. They share the cores, and the device if they use one.
-        on_change: Called whenever a job starts or ends, or is found to be done.
+        jobs: The jobs.
+        at_once: Processes at a time. They share the cores and the device.
+        on_change: Called when a job starts, ends, or is found to be done.
 
     Raises:
         ConfigError: If `at_once` is below 1, or two jobs would write the same file.
@@ -196,8 +196,8 @@ def _check(jobs: Sequence[Job], at_once: int) -> None:
     for job in jobs:
         if files.setdefault(job.done, job) is not job:
             raise ConfigError(
-                f"Each job of a grid needs a file of its own. {files[job.done].name!r} and "
-                f"{job.name!r} both leave {job.done}: leave one out."
+                f"Each job of a grid needs its own file. {files[job.done].name!r} and "
+                f"{job.name!r} both write {job.done}: remove one."
             )
 
 
@@ -209,7 +209,7 @@ def _start(job: Job, at_once: int) -> _Running:
     try:
         log.write(f"$ {shlex.join(job.command)}\n".encode())
         log.flush()
-        # Apart from the terminal: Ctrl-C reaches this process only, which then stops the others.
+        # In its own session: Ctrl-C reaches this process only, which then stops the others.
         process = subprocess.Popen(
             job.command, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT,
             env=environment, start_new_session=True,
@@ -227,7 +227,7 @@ def _ended(one: _Running) -> Outcome:
     if code == 0 and one.job.finished:
         return Outcome(one.job, State.DONE, seconds)
     if code == 0:
-        reason = f"exited with 0 but left no {one.job.done}"
+        reason = f"exited with 0 but wrote no {one.job.done}"
     elif code < 0:
         names = {int(known): known.name for known in signal.Signals}
         reason = f"killed by {names.get(-code, f'signal {-code}')}"
@@ -241,7 +241,7 @@ def _last_lines(path: Path) -> str:
 
 
 def _stop(running: Sequence[_Running]) -> None:
-    """Asks processes to end as Ctrl-C would, then more firmly; at a second Ctrl-C kills them."""
+    """Ends processes by SIGINT, then SIGTERM, then SIGKILL; a second Ctrl-C kills them at once."""
     try:
         for firmness in (signal.SIGINT, signal.SIGTERM):
             _signal(running, firmness)
@@ -256,7 +256,7 @@ def _stop(running: Sequence[_Running]) -> None:
 
 
 def _signal(running: Iterable[_Running], which: signal.Signals) -> None:
-    """Signals processes that run, and those that they started."""
+    """Sends a signal to running processes and their children."""
     for process in [one.process for one in running if one.process.poll() is None]:
         if sys.platform == "win32":
             process.terminate()

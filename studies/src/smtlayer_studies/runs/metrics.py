@@ -23,18 +23,19 @@ def evaluate(
     device: str,
     on_rows: Callable[[int, int], None] = lambda done, total: None,
 ) -> dict[str, float]:
-    """Shares of the rows, or of their symbols, that are right.
+    """Scores a model on examples. Each score is a share, from 0 to 1.
 
-    - `accuracy`: rows whose outputs are all right. A row without a model is wrong. A conventional
-      network is held only to the outputs that its loss looked at.
+    - `accuracy`: examples whose outputs are all right. An example without a model is wrong. For a
+      conventional network only the outputs of its loss count.
     - `unseen_accuracy`: the same over combinations that training does not show.
-    - `output_symbols`: single outputs that are right, of those that enter the loss.
-    - `representation`: with a layer, inputs whose every bit the network itself reads right.
-    - `overruled`: with a layer, rows whose inputs contradict the theory. The rule `maxsmt`
+    - `output_symbols`: single outputs that are right, of those that the task asks for.
+    - `representation`: with a layer, input symbols of which the network reads all bits right.
+    - `overruled`: with a layer, examples whose inputs contradict the theory. The rule `maxsmt`
       overrules at least one input of each; the rule `smt` leaves them without a model.
-    - `unanswered`: with a layer, rows on which the solver gave up; there only if there are any.
+    - `unanswered`: with a layer, examples on which the solver gave up; missing if there are none.
 
-    `on_rows` is called with the number of rows that are done, 0 at first, and with that of all.
+    `on_rows` is called with the number of examples that are done, first with 0, and with their
+    total.
     """
     model.eval()
     place = torch.device(device)
@@ -64,7 +65,7 @@ def scored_rows(
 def teacher_agreement(distillation: nn.Module, rows: Rows, device: str) -> float:
     """Share of recombined images that a student reads exactly as its teacher does.
 
-    This needs no label, so settings can be chosen by it on images that training may use.
+    It needs no labels, so settings can be chosen by it on training images.
 
     Args:
         distillation: From `Pretraining.distillation`, after training.
@@ -74,7 +75,7 @@ def teacher_agreement(distillation: nn.Module, rows: Rows, device: str) -> float
     distillation.eval()
     here, shares = rows.to(torch.device(device)), []
     with torch.random.fork_rng():
-        torch.manual_seed(0)  # the same recombinations for every run
+        torch.manual_seed(0)  # the same recombinations for each run
         for index in torch.split(torch.arange(len(rows), device=device), _AT_ONCE):
             shares.append(float(distillation(here.batch(index))[1]) * len(index))
     return sum(shares) / len(rows)

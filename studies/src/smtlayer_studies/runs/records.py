@@ -14,7 +14,7 @@ from smtlayer_studies.tasks.base import Task
 
 PhaseName = Literal["pretrain", "train"]
 # Names in records of earlier versions, and those of today.
-_RENAMED = {"row": "experiment", "scout_lr": "placement_lr"}
+_RENAMED = {"row": "experiment", "scout_lr": "placement_lr", "pupil": "distillation"}
 _RENAMED_KINDS = {"scouts": "placement-search", "teacher": "distillation"}
 _RENAMED_SCORES = {"repaired": "overruled"}
 _RENAMED_COUNTS = {"settled": "correct", "asked": "blamed", "silent": "without_gradient"}

@@ -96,7 +96,7 @@ class RunFolder:
         if not path.is_file():
             return None
         try:
-            state: dict[str, Any] = torch.load(path, map_location=self.config.device)
+            state = with_current_names(torch.load(path, map_location=self.config.device))
         except Exception as error:  # torch raises what it likes on a broken file
             reason = type(error).__name__
             raise ConfigError(

@@ -21,12 +21,12 @@ from smtlayer_studies.runs.run_folder import RunFolder
 from smtlayer_studies.tasks.base import Batch, Model, Rows, Task
 from smtlayer_studies.tasks.networks import DenseHead
 
-_LOOK = 8  # steps between looks at the loss, each of which makes a GPU wait
+_READ_EVERY = 8  # steps between reads of the loss, each of which waits for a GPU
 
 
 @dataclass(frozen=True)
 class Event:
-    """Where a training stands, for progress bars."""
+    """The progress of a training, for progress bars."""
 
     phase: PhaseName
     done: int  # steps of this phase
@@ -35,11 +35,11 @@ class Event:
     accuracy: float
     solver_share: float  # of the time in this epoch
     epochs: int = 1  # of this phase
-    part: str = ""  # of a pre-training that has several: who learns in it
+    part: str = ""  # of a pre-training that has several
 
     @property
     def title(self) -> str:
-        """The phase, and its part where it has several."""
+        """The phase, and its part if it has several."""
         return f"{self.phase}, {self.part}" if self.part else self.phase
 
 
@@ -48,7 +48,7 @@ OnStep = Callable[[Event], None]
 
 @dataclass
 class _Sums:
-    """What an epoch adds up; on the device, so that adding does not make it wait."""
+    """Sums over an epoch, on the device: adding to them does not wait for it."""
 
     loss: Tensor
     right: Tensor
@@ -59,11 +59,11 @@ class _Sums:
 @final
 @dataclass
 class Trainer:
-    """Trains a new network under a head: first, if asked, without the layer, then with it.
+    """Trains a new network with a head: after any pre-training, with the layer or a dense head.
 
     Args:
-        task: Rows and network.
-        config: How to train.
+        task: Provides examples and the network.
+        config: The options.
         folder: Where checkpoints are saved, after every epoch and on Ctrl-C; None for nowhere.
             A training that has a checkpoint there is resumed, with the same result.
         on_step: Called after each step.
@@ -77,7 +77,7 @@ class Trainer:
     distillation: nn.Module | None = field(default=None, init=False)  # if that is the pre-training
 
     def run(self) -> Model:
-        """The trained model; `epochs` then tells what happened."""
+        """Trains, and returns the model. `epochs` then has the counts of all epochs."""
         torch.manual_seed(self.config.seed)
         network = self._new_network()
         folder = None if self.folder is None else RunFolder(Path(self.folder), self.config)
@@ -86,15 +86,15 @@ class Trainer:
         for number, phase in enumerate(self._phases(network)):
             module = phase.module.to(self.config.device)
             if state is not None and state["phase"] > number:
-                continue  # its module was made all the same, so that draws stay in step
+                continue  # its module had to be made: it draws random numbers
             self._run_phase(number, phase, module, folder, state)
             state = None
         return cast(Model, module)  # the last phase's
 
     def in_turns(self, epochs: int) -> Iterator[list[Epoch]]:
-        """Trains without pre-training an epoch at a time, and yields all epochs so far after each.
+        """Trains one epoch at a time, without pre-training, and yields all epochs after each.
 
-        After the last it yields once more.
+        It yields once more after the last.
         """
         torch.manual_seed(self.config.seed)
         network = self._new_network()
@@ -214,22 +214,22 @@ class Trainer:
         steps: int,
         interrupted: Callable[[], bool],
     ) -> bool:
-        """One epoch, or what is left of it; whether it came to its end."""
+        """Trains one epoch, or the rest of it. Returns whether it was completed."""
         for layer in solver_layers(module):
             layer.stats.reset()
         start = time.perf_counter()
-        number = epoch if phase.name == "train" else -1 - epoch  # other rows in pre-training
+        number = epoch if phase.name == "train" else -1 - epoch  # pre-training has other examples
         rows, size = self._rows(number), phase.options.batch_size
         order = self._order(len(rows), number)
-        view = _View(phase, stepper, module, steps, start, self.on_step)
+        progress = _Progress(phase, stepper, module, steps, start, self.on_step)
         for step in range(sums.steps, steps):
             batch = self._moved(phase, rows.batch(order[step * size : (step + 1) * size]))
-            loss, right = phase.look(module, batch)
+            loss, right = phase.compute(module, batch)
             stepper(loss)
             sums.loss += loss.detach()
             sums.right += right
             sums.steps += 1
-            view.show(sums)
+            progress.show(sums)
             if interrupted() and sums.steps < steps:
                 sums.seconds += time.perf_counter() - start
                 return False
@@ -240,7 +240,7 @@ class Trainer:
         return True
 
     def _moved(self, phase: "_Phase", batch: Batch) -> Batch:
-        """The batch with its images moved a little, all of them the same way."""
+        """The batch with its images shifted at random, all in the same way."""
         most = self.config.train.shift
         if not most or phase.name == "pretrain":
             return batch
@@ -253,7 +253,7 @@ class Trainer:
         return replace(batch, features=batch.features.roll((down, right), dims=(-2, -1)))
 
     def _rows(self, epoch: int) -> Rows:
-        """The training rows of an epoch, on the device."""
+        """The training examples of an epoch, on the device."""
         rows = self.task.rows("train", self.config.train.rows, self.config.seed, epoch)
         return rows.to(torch.device(self.config.device))
 
@@ -276,7 +276,7 @@ class _Phase:
     name: PhaseName
     module: nn.Module
     options: PretrainOptions | TrainOptions
-    look: Callable[[nn.Module, Batch], tuple[Tensor, Tensor]]  # loss, and share that is right
+    compute: Callable[[nn.Module, Batch], tuple[Tensor, Tensor]]  # loss and accuracy
     part: str = ""
 
 
@@ -297,8 +297,8 @@ def _scoring_itself(module: nn.Module, batch: Batch) -> tuple[Tensor, Tensor]:
 
 
 @dataclass
-class _View:
-    """Tells the progress bar how things stand, without a look at the device at every step."""
+class _Progress:
+    """Calls `on_step`, with values that are read from the device only every few steps."""
 
     phase: _Phase
     stepper: Stepper
@@ -311,7 +311,7 @@ class _View:
     share: float = 0.0
 
     def show(self, sums: _Sums) -> None:
-        if sums.steps % _LOOK == 0 or sums.steps == self.steps:
+        if sums.steps % _READ_EVERY == 0 or sums.steps == self.steps:
             self.loss = sums.loss.item() / sums.steps
             self.accuracy = sums.right.item() / sums.steps
             solver = sum(layer.stats.solver_seconds for layer in solver_layers(self.module))
@@ -323,20 +323,20 @@ class _View:
 
 
 def task_loss(outputs: Tensor, batch: Batch) -> Tensor:
-    """Binary cross-entropy over the outputs that are asked for."""
+    """Binary cross-entropy over the outputs that the task asks for."""
     weight = None if batch.asked is None else batch.asked.to(outputs)
     return F.binary_cross_entropy_with_logits(outputs, batch.targets.to(outputs), weight)
 
 
 def steps_in_epoch(rows: int, batch_size: int) -> int:
-    """Full batches only: shapes that stay the same are faster on a GPU."""
+    """The number of full batches: constant shapes are faster on a GPU."""
     return max(1, rows // batch_size)
 
 
 def make_stepper(
     module: nn.Module, options: PretrainOptions | TrainOptions, steps: int, device: str
 ) -> Stepper:
-    """The optimiser and its schedule."""
+    """The optimiser with its learning-rate schedule."""
     parameters, total = module.parameters(), steps * options.epochs
     optimizer: torch.optim.Optimizer
     if options.optimizer == "adam":
@@ -355,14 +355,14 @@ def make_stepper(
 
 
 def learning_rate(progress: float, step: float, options: PretrainOptions | TrainOptions) -> float:
-    """Rises over `warmup`, stays, and falls as a cosine over `decay`; both are shares of the steps.
+    """The factor of the learning rate: rises over `warmup`, stays, and falls as a cosine.
 
     The plateau matters: a symbol that is still misread when the rate falls stays misread.
 
     Args:
         progress: Share of the steps that are done.
         step: Share of one step.
-        options: Hold `warmup` and `decay`.
+        options: Has `warmup` and `decay`, which are shares of the steps.
     """
     rise, fall = max(step, options.warmup), max(step, options.decay)
     left = min(1.0, (1 - progress) / fall)
