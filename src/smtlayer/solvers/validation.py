@@ -2,7 +2,9 @@
 
 import math
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from smtlayer.errors import ArgumentError, ArgumentTypeError
@@ -53,10 +55,10 @@ def check_question(
     inputs: Tensor,
     weights: Tensor | None = None,
     outputs: Tensor | None = None,
+    *,
+    values: bool = True,
 ) -> None:
     """Validates the tensors of a query.
-
-    Values are checked on the host only: on a GPU that would force a synchronization.
 
     Args:
         who: The name of the solver.
@@ -64,32 +66,53 @@ def check_question(
         inputs: Signs, (B, n).
         weights: Above zero wherever an input is observed, (B, n).
         outputs: Signs, (B, m).
+        values: Whether to check values besides shapes. On a GPU they are never checked, because
+            that would force a synchronization.
     """
-    _check_signs(who, "inputs", inputs, theory.n_inputs)
+    n, m = theory.n_inputs, theory.n_outputs
+    if not isinstance(inputs, Tensor) or inputs.ndim != 2 or inputs.shape[1] != n:
+        raise _wrong(who, "inputs", f"a tensor of signs of shape (rows, {n})", inputs)
     if outputs is not None:
-        _check_signs(who, "outputs", outputs, theory.n_outputs)
+        if not isinstance(outputs, Tensor) or outputs.ndim != 2 or outputs.shape[1] != m:
+            raise _wrong(who, "outputs", f"a tensor of signs of shape (rows, {m})", outputs)
         if len(outputs) != len(inputs):
             raise ArgumentError(
                 f"{who} expects as many rows of outputs as of inputs, {len(inputs)}. "
                 f"Got {len(outputs)}."
             )
-    if weights is None:
-        return
-    if not isinstance(weights, Tensor) or weights.shape != inputs.shape:
-        raise _wrong(who, "weights", f"a tensor of shape {tuple(inputs.shape)}", weights)
-    if weights.is_cpu and inputs.is_cpu and len(weights):
-        low, high = torch.where(inputs != 0, weights, 1).aminmax()
-        if not 0 < low.item() <= high.item() < torch.inf:  # nor NaN
-            bad = ~((weights > 0) & weights.isfinite()) & (inputs != 0)
-            raise ArgumentError(
-                f"{who} expects weights above 0, and finite, wherever an input is observed. "
-                f"{_first(bad, weights)}"
-            )
+        if values:
+            _check_signs(who, "outputs", outputs)
+    if values:
+        _check_signs(who, "inputs", inputs)
+    if weights is not None:
+        if not isinstance(weights, Tensor) or weights.shape != inputs.shape:
+            raise _wrong(who, "weights", f"a tensor of shape {tuple(inputs.shape)}", weights)
+        if values and weights.is_cpu and inputs.is_cpu and len(weights):
+            low, high = torch.where(inputs != 0, weights, 1).aminmax()
+            if not 0 < low.item() <= high.item() < torch.inf:  # nor NaN
+                raise _wrong_weights(who, inputs != 0, weights)
 
 
-def _check_signs(who: str, name: str, signs: Tensor, columns: int) -> None:
-    if not isinstance(signs, Tensor) or signs.ndim != 2 or signs.shape[1] != columns:
-        raise _wrong(who, name, f"a tensor of signs of shape (rows, {columns})", signs)
+def sign_array(who: str, name: str, signs: Tensor) -> NDArray[np.int8]:
+    """The signs as an array on the host, after a check of their values."""
+    host = signs.detach().cpu()
+    array: NDArray[np.int8] = host.to(torch.int8).numpy()
+    # numpy is faster than torch for small batches.
+    if host.dtype != torch.int8 or (len(array) and not -1 <= array.min() <= array.max() <= 1):
+        _check_signs(who, name, host)
+    return array
+
+
+def weight_array(who: str, weights: Tensor, inputs: NDArray[np.int8]) -> NDArray[np.float64]:
+    """The weights as an array on the host, after a check of those of observed inputs."""
+    array: NDArray[np.float64] = weights.detach().to("cpu", torch.float64).numpy()
+    values = np.where(inputs != 0, array, 1.0)
+    if len(values) and not 0 < values.min() <= values.max() < np.inf:  # nor NaN
+        raise _wrong_weights(who, torch.from_numpy(inputs != 0), torch.from_numpy(array))
+    return array
+
+
+def _check_signs(who: str, name: str, signs: Tensor) -> None:
     if not signs.is_cpu or not len(signs):
         return
     if signs.dtype in (torch.int8, torch.int16, torch.int32, torch.int64):
@@ -102,6 +125,14 @@ def _check_signs(who: str, name: str, signs: Tensor, columns: int) -> None:
             f"{who} expects {name} as signs: -1 for false, 1 for true, 0 for free. "
             f"{_first(bad, signs)} to_signs(logits) makes signs of logits."
         )
+
+
+def _wrong_weights(who: str, observed: Tensor, weights: Tensor) -> Exception:
+    bad = ~((weights > 0) & weights.isfinite()) & observed
+    return ArgumentError(
+        f"{who} expects weights above 0, and finite, wherever an input is observed. "
+        f"{_first(bad, weights)}"
+    )
 
 
 def _first(bad: Tensor, values: Tensor) -> str:

@@ -1,7 +1,7 @@
 """A solver of batches that works on the host, and the one that asks a row solver."""
 
 import warnings
-from typing import Any, final
+from typing import final
 
 import numpy as np
 import torch
@@ -10,7 +10,7 @@ from torch import Tensor
 from smtlayer.solvers.base import Core, Solution, Status
 from smtlayer.solvers.host.questions import Answers, Kind, Questions, Stage
 from smtlayer.solvers.host.rows import OpenRow
-from smtlayer.solvers.validation import check_question
+from smtlayer.solvers.validation import check_question, sign_array, weight_array
 from smtlayer.solvers.workers.options import Workers, row_stage
 from smtlayer.theory import Theory
 
@@ -81,16 +81,15 @@ class HostSolver:
         weights: Tensor | None = None,
         outputs: Tensor | None = None,
     ) -> Questions:
-        check_question(self.name, self.theory, inputs, weights, outputs)
-        rows = len(inputs)
-        return Questions(
-            kind,
-            _array(inputs, torch.int8),
-            np.zeros((rows, 0)) if weights is None else _array(weights, torch.float64),
-            np.zeros((rows, self.theory.n_outputs), dtype=np.int8)
-            if outputs is None
-            else _array(outputs, torch.int8),
-        )
+        check_question(self.name, self.theory, inputs, weights, outputs, values=False)
+        signs = sign_array(self.name, "inputs", inputs)
+        if outputs is None:
+            wanted = np.zeros((len(signs), self.theory.n_outputs), dtype=np.int8)
+        else:
+            wanted = sign_array(self.name, "outputs", outputs)
+        if weights is None:
+            return Questions(kind, signs, np.zeros((len(signs), 0)), wanted)
+        return Questions(kind, signs, weight_array(self.name, weights, signs), wanted)
 
     def _solution(self, questions: Questions, answers: Answers, device: torch.device) -> Solution:
         self.cache_hits += answers.hits
@@ -99,10 +98,11 @@ class HostSolver:
             self._warn()
         cost = np.where(answers.status == Status.SAT, 0.0, np.inf)
         if questions.kind == "maximize":
-            overruled = np.flatnonzero(answers.inputs * questions.inputs < 0)
-            rows = overruled // questions.inputs.shape[1]
-            total = np.bincount(rows, questions.weights.take(overruled), len(cost))
-            cost += np.minimum(total, _LARGEST)  # infinite means: no model
+            overruled = (answers.inputs * questions.inputs < 0).ravel().nonzero()[0]
+            if len(overruled):
+                rows = overruled // questions.inputs.shape[1]
+                total = np.bincount(rows, questions.weights.take(overruled), len(cost))
+                cost += np.minimum(total, _LARGEST)  # infinite means: no model
         arrays = (answers.status, answers.inputs, answers.outputs, cost, answers.proved)
         tensors = map(torch.from_numpy, arrays)
         return Solution(*tensors if device.type == "cpu" else (part.to(device) for part in tensors))
@@ -115,10 +115,6 @@ class HostSolver:
             RuntimeWarning,
             stacklevel=4,
         )
-
-
-def _array(values: Tensor, dtype: torch.dtype) -> Any:
-    return values.detach().to("cpu", dtype).numpy()
 
 
 def Rowwise(  # noqa: N802 (makes a solver, as a class would)
