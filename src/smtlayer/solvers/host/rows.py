@@ -73,7 +73,8 @@ class InProcess:
                 store = answers.store_core if questions.kind == "core" else answers.store_model
                 for i, row in enumerate(zip(*map(methodcaller("tolist"), given), strict=True)):
                     try:
-                        store(i, getattr(handle.solver or self.open(), questions.kind)(*row))
+                        solver = self.open() if handle.solver is None else handle.solver
+                        store(i, getattr(solver, questions.kind)(*row))
                     except Exception as failure:
                         handle.solver = None
                         answers.inputs[i], answers.outputs[i], answers.proved[i] = 0, 0, False

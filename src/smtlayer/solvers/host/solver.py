@@ -1,4 +1,4 @@
-"""A solver of batches that works on the host, and the one that asks a row solver."""
+"""The solver of batches that works on the host, and `Rowwise`, which makes one of a row solver."""
 
 import warnings
 from typing import final
@@ -67,10 +67,7 @@ class HostSolver:
         """A minimal set of inputs that contradicts the wanted outputs."""
         questions = self._questions("core", inputs, weights, outputs)
         answers = self._first.answer(questions) if len(inputs) else Answers.unknown(questions)
-        self.cache_hits += answers.hits
-        self.last_error = answers.error
-        if answers.error and not self._warned:
-            self._warn()
+        self._count(answers)
         status, blamed = torch.from_numpy(answers.status), torch.from_numpy(answers.inputs != 0)
         return Core(status.to(inputs.device), blamed.to(inputs.device))
 
@@ -92,10 +89,7 @@ class HostSolver:
         return Questions(kind, signs, weight_array(self.name, weights, signs), wanted)
 
     def _solution(self, questions: Questions, answers: Answers, device: torch.device) -> Solution:
-        self.cache_hits += answers.hits
-        self.last_error = answers.error
-        if answers.error and not self._warned:
-            self._warn()
+        self._count(answers)
         cost = np.where(answers.status == Status.SAT, 0.0, np.inf)
         if questions.kind == "maximize":
             overruled = (answers.inputs * questions.inputs < 0).ravel().nonzero()[0]
@@ -107,14 +101,17 @@ class HostSolver:
         tensors = map(torch.from_numpy, arrays)
         return Solution(*tensors if device.type == "cpu" else (part.to(device) for part in tensors))
 
-    def _warn(self) -> None:
-        self._warned = True
-        warnings.warn(
-            f"{self.name} failed on a row: {self.last_error}. Such rows are UNKNOWN; this "
-            f"warning is given once.",
-            RuntimeWarning,
-            stacklevel=4,
-        )
+    def _count(self, answers: Answers) -> None:
+        self.cache_hits += answers.hits
+        self.last_error = answers.error
+        if answers.error and not self._warned:
+            self._warned = True
+            warnings.warn(
+                f"{self.name} failed on a row: {answers.error}. Such rows are UNKNOWN; this "
+                f"warning is given once.",
+                RuntimeWarning,
+                stacklevel=4,
+            )
 
 
 def Rowwise(  # noqa: N802 (makes a solver, as a class would)
