@@ -112,19 +112,6 @@ def test_files_and_functions_stay_small(path):
             assert length <= 40, f"{node.name} has {length} lines"
 
 
-def test_nothing_happens_at_import():
-    import subprocess
-    import sys
-
-    heavy = ("matplotlib", "typer", "mlxtend")
-    code = f"import sys, smtlayer; print([m for m in {heavy} if m in sys.modules])"
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=600
-    )
-    assert done.stdout.strip() == "[]"
-    assert done.stderr == ""
-
-
 def test_a_star_import_leaves_the_package_z3_alone():
     names: dict[str, object] = {}
     exec("import z3\nfrom smtlayer.solvers import *\nfrom smtlayer import *", names)

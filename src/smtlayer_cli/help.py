@@ -63,7 +63,7 @@ class PluginGroup(TyperGroup):
             self.commands[command.name] = ImportedCommand(command)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """The command, or an error that says how to install it."""
+        """The command, or an error with the command that installs it."""
         name = args[0]
         if name in EXTRA_OF and name not in self.commands:
             from smtlayer.errors import MissingPackageError
@@ -105,7 +105,9 @@ def _write_params(command: Any, ctx: Any, formatter: Any) -> None:
         _write_section(formatter, title, records)
 
 
-def _write_section(formatter: Any, title: str, rows: Any, left: int = 30) -> None:
-    if rows:
+def _write_section(formatter: Any, title: str, lines: Any, left: int = 30) -> None:
+    if lines:
         with formatter.section(typer.style(title, bold=True)):
-            formatter.write_dl(rows, col_max=left)
+            # Old versions of Typer escape brackets, for rich.
+            lines = [(name, text.replace("\\[", "[")) for name, text in lines]
+            formatter.write_dl(lines, col_max=left)

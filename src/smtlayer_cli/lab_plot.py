@@ -37,7 +37,7 @@ def draw_lab(result: LabResult, path: Path) -> Path:
     axis.axvline(100 * GROUNDED, color="#94a3b8", linewidth=0.8, linestyle="--")
     axis.set(
         xlim=(-2, 102), ylim=(len(names) - 0.5, -0.5), xlabel="test accuracy of each seed, %",
-        title=f"{result.problem}: {result.shown} rows shown, {result.tested} tested",
+        title=f"{result.problem}: {result.shown} examples in training, {result.tested} in the test",
     )  # fmt: skip
     axis.set_yticks(range(len(names)), names, fontsize=8, family="monospace")
     axis.grid(axis="x", alpha=0.25)

@@ -83,6 +83,20 @@ def test_the_page_needs_neither_torch_nor_a_solver():
     assert loaded_by("--version") == []
 
 
+def test_the_page_needs_few_modules():
+    code = """
+import contextlib, io, sys
+sys.argv = ["smtlayer", "--help"]
+from smtlayer_cli.__main__ import main
+with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):
+    main()
+print(len(sys.modules), {"rich.console", "pydantic", "tomllib"} & set(sys.modules))
+"""
+    count, others = python(code).stdout.split(maxsplit=1)
+    assert int(count) < 300
+    assert others == "set()\n"
+
+
 @pytest.mark.parametrize("command", NAMES)
 def test_the_help_of_a_command_needs_neither_torch_nor_a_solver(command):
     assert loaded_by(command, "--help") == []
