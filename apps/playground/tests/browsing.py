@@ -1,4 +1,4 @@
-"""A real browser on a server that `smtlayer demo` started."""
+"""A real browser, and drawing with its mouse."""
 
 import shutil
 
@@ -14,13 +14,13 @@ FLAGS = (
     "--no-sandbox", "--disable-gpu", "--disable-background-networking",
     "--disable-component-update", "--disable-sync", "--no-first-run",
 )  # fmt: skip
-PATIENCE = 300_000  # milliseconds, for busy machines
+TIMEOUT_MS = 300_000  # long, for busy machines
 expect = sync_api.expect
-expect.set_options(timeout=PATIENCE)
+expect.set_options(timeout=TIMEOUT_MS)
 
 
 def draw(page, canvas, points):
-    """Draws a line with the mouse; points are shares of the canvas."""
+    """Draws a line with the mouse; points are fractions of the size of the canvas."""
     box = canvas.bounding_box()
     places = [(box["x"] + x * box["width"], box["y"] + y * box["height"]) for x, y in points]
     page.mouse.move(*places[0])

@@ -1,4 +1,4 @@
-"""A trained run that is made in seconds, and somebody who asks a server about it."""
+"""Fixtures: a run that is trained in seconds, a server, and a browser."""
 
 import signal
 import sys
@@ -30,19 +30,19 @@ def pages(addition_folder):
 def client(pages):
     with serving(make_app(pages)) as port:
         url = f"http://127.0.0.1:{port}"
-        with httpx.Client(base_url=url, timeout=600) as asking:
-            yield asking
+        with httpx.Client(base_url=url, timeout=600) as client:
+            yield client
 
 
 @pytest.fixture
-def ask(client):
-    """Asks a question: status and answer."""
+def post(client):
+    """Sends a request; returns the status and the JSON of the response."""
 
-    def asked(name, question, **headers):
-        response = client.post(f"/api/{name}", json=question, headers=headers)
+    def send(name, request, **headers):
+        response = client.post(f"/api/{name}", json=request, headers=headers)
         return response.status_code, response.json()
 
-    return asked
+    return send
 
 
 @pytest.fixture(scope="module")
@@ -57,40 +57,40 @@ def browser():
 
 @pytest.fixture(scope="module")
 def url(browser, addition_folder):
-    """Where `smtlayer demo` serves; it must end as by Ctrl-C, without a complaint."""
+    """The address of `smtlayer demo`, which must stop on Ctrl-C without an error message."""
     words = ["-m", "smtlayer", "demo", str(addition_folder), "--port", "0", "--no-open"]
-    with running([sys.executable, *words], text=True) as serving:
-        lines = iter(serving.stdout.readline, "")
+    with running([sys.executable, *words], text=True) as server:
+        lines = iter(server.stdout.readline, "")
         yield next(line.split()[1] for line in lines if line.startswith("Open "))
-        serving.send_signal(signal.SIGINT)
-        _, complaints = serving.communicate(timeout=60)
-    assert (serving.returncode, complaints) == (0, "")
+        server.send_signal(signal.SIGINT)
+        _, errors = server.communicate(timeout=60)
+    assert (server.returncode, errors) == (0, "")
 
 
 @pytest.fixture
 def visit(browser, url):
-    """Opens a page; whatever the browser complains of fails the test."""
-    from browsing import PATIENCE
+    """Opens a page; any message in the browser's console fails the test."""
+    from browsing import TIMEOUT_MS
 
-    complaints, contexts, expected = [], [], []
+    messages, contexts, expected = [], [], []
 
-    def visited(name, width=1280, refusals=0, **options):
-        expected.append(refusals)
+    def open_page(name, width=1280, rejections=0, **options):
+        expected.append(rejections)
         size = {"width": width, "height": 844}
         context = browser.new_context(viewport=size, reduced_motion="reduce", **options)
         contexts.append(context)
-        context.set_default_timeout(PATIENCE)
+        context.set_default_timeout(TIMEOUT_MS)
         page = context.new_page()
-        page.on("console", lambda m: complaints.append(m.text) if m.type != "log" else None)
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.on("requestfailed", lambda r: complaints.append(f"{r.url}: {r.failure}"))
+        page.on("console", lambda m: messages.append(m.text) if m.type != "log" else None)
+        page.on("pageerror", lambda error: messages.append(str(error)))
+        page.on("requestfailed", lambda r: messages.append(f"{r.url}: {r.failure}"))
         page.goto(f"{url}#{name}")
         return page
 
-    yield visited
+    yield open_page
     for context in contexts:
         context.close()
-    told = [text for text in complaints if "ERR_ABORTED" not in text]  # questions taken back
-    refused = [text for text in told if "the server responded with a status of 4" in text]
-    assert len(refused) == sum(expected)
-    assert len(told) == len(refused), told
+    errors = [text for text in messages if "ERR_ABORTED" not in text]  # cancelled requests
+    rejected = [text for text in errors if "the server responded with a status of 4" in text]
+    assert len(rejected) == sum(expected)
+    assert len(errors) == len(rejected), errors

@@ -1,4 +1,4 @@
-"""What a hostile formula might try if it got hold of the process: each is run in a sandbox."""
+"""Actions that hostile code could try in the sandbox."""
 
 import os
 import socket
@@ -8,79 +8,79 @@ import time
 from pathlib import Path
 
 
-def work(question, limits):
-    """Does what the question says; an empty one is the rehearsal."""
-    return {"did": ACTIONS[question["do"]](question)} if question else {}
+def work(request, limits):
+    """Performs the action of a request; the request for warming up is empty."""
+    return {"did": ACTIONS[request["do"]](request)} if request else {}
 
 
-def _read(question):
-    return Path(question["path"]).read_text()
+def _read(request):
+    return Path(request["path"]).read_text()
 
 
-def _write(question):
-    Path(question["path"]).write_text("written")
+def _write(request):
+    Path(request["path"]).write_text("written")
 
 
-def _program(question):
-    return subprocess.run(["/bin/sh", "-c", f"echo > {question['path']}"], check=True)
+def _program(request):
+    return subprocess.run(["/bin/sh", "-c", f"echo > {request['path']}"], check=True)
 
 
-def _fork_and_run(question):
+def _fork_and_run(request):
     child = os.fork()
     if child == 0:
         try:
-            os.execv("/bin/sh", ["sh", "-c", f"echo > {question['path']}"])
+            os.execv("/bin/sh", ["sh", "-c", f"echo > {request['path']}"])
         finally:
             os._exit(1)
     return os.waitpid(child, 0)[1]
 
 
-def _connect(question):
-    socket.create_connection(("127.0.0.1", question["port"]), timeout=1)
+def _connect(request):
+    socket.create_connection(("127.0.0.1", request["port"]), timeout=1)
 
 
-def _block(question):
+def _block(request):
     return len(bytearray(1 << 30))
 
 
-def _hoard(question):
+def _hoard(request):
     kept = []
     while True:
         kept.append(bytearray(32 << 20))
 
 
-def _forever(question):
+def _forever(request):
     while True:
         pass
 
 
-def _asleep(question):
+def _asleep(request):
     time.sleep(3600)
 
 
-def _long_answer(question):
+def _long_answer(request):
     return "x" * 10_000_000
 
 
-def _exit(question):
+def _exit(request):
     os._exit(0)
 
 
-def _crash(question):
+def _crash(request):
     os.abort()
 
 
-def _deep(question):
-    return _deep(question)
+def _deep(request):
+    return _deep(request)
 
 
-def _print(question):
+def _print(request):
     print("from inside")
     sys.stderr.write("from inside\n")
     os.write(1, b"from inside\n")
 
 
-def _cache(question):
+def _cache(request):
     return os.environ["SMTLAYER_CACHE"]
 
 

@@ -1,4 +1,4 @@
-"""Run folders as `smtlayer train` writes them, with networks that were taught in a second."""
+"""Run folders as `smtlayer train` writes them, with networks that are trained in a second."""
 
 from pathlib import Path
 
@@ -18,23 +18,23 @@ from smtlayer_studies.tasks.networks import DigitNetwork
 from smtlayer_studies.tasks.sudoku.network import HintReader
 from smtlayer_studies.tasks.sudoku.theory import sudoku_theory
 
-_PLACES = torch.tensor([8, 4, 2, 1])
+_WEIGHTS = torch.tensor([8, 4, 2, 1])
 _CORNERS = ((0, 0), (0, 2), (2, 0), (2, 2))
 
 
-def taught_reader() -> DigitNetwork:
-    """A digit reader whose convolutions hand on pixels, so that only dense layers are to be taught.
+def trained_reader() -> DigitNetwork:
+    """A digit reader whose convolutions copy pixels, so that only the dense layers are trained.
 
-    It is told the digits, which training with a layer does not need but takes minutes for.
+    It is trained on digit labels. Training with a layer needs no labels, but takes minutes.
     """
     torch.manual_seed(0)
     network = DigitNetwork().eval()
     with torch.no_grad():
-        _hand_on_pixels(network)
+        _copy_pixels(network)
         numbered = torch.arange(1.0, 785.0).reshape(1, 1, 28, 28)
-        pixels = network.layers[:9](numbered)[0].round().long() - 1  # that a feature is; -1: none
+        pixels = network.layers[:9](numbered)[0].round().long() - 1  # of the features; -1 for none
     features = torch.tensor([(pixels == p).nonzero()[0].item() for p in pixels.unique() if p >= 0])
-    dense = _taught_dense(pixels[features])
+    dense = _trained_dense(pixels[features])
     with torch.no_grad():
         network.layers[9].weight.zero_()
         network.layers[9].weight[:, features] = dense[0].weight
@@ -43,7 +43,7 @@ def taught_reader() -> DigitNetwork:
     return network
 
 
-def _hand_on_pixels(network: DigitNetwork) -> None:
+def _copy_pixels(network: DigitNetwork) -> None:
     convolutions = [network.layers[place] for place in (0, 2, 4, 6)]
     for convolution in convolutions:
         convolution.weight.zero_()
@@ -56,10 +56,10 @@ def _hand_on_pixels(network: DigitNetwork) -> None:
             convolutions[3].weight[9 * corner + k, k, row, column] = 1
 
 
-def _taught_dense(pixels: Tensor) -> nn.Sequential:
+def _trained_dense(pixels: Tensor) -> nn.Sequential:
     digits = load_digits("sample").train
     images = digits.images.flatten(1)[:, pixels].float() / 255
-    targets = (digits.labels[:, None] & _PLACES).bool().float()
+    targets = (digits.labels[:, None] & _WEIGHTS).bool().float()
     dense = nn.Sequential(nn.Linear(len(pixels), 256), nn.ReLU(), nn.Linear(256, 4))
     optimizer = torch.optim.Adam(dense.parameters(), 2e-3)
     for _ in range(300):
@@ -74,7 +74,7 @@ def _taught_dense(pixels: Tensor) -> nn.Sequential:
 def write_run(
     folder: Path, task: dict, network: nn.Module, theory: Theory, *, layer: bool = True
 ) -> Path:
-    """A finished run of this network."""
+    """Writes a finished run of a network."""
     data = {"task": task, "train": {"epochs": 1, "rows": 64}} | ({} if layer else {"layer": False})
     config = RunConfig.of(data, experiment=task["name"], method="best", seed=0, device="cpu")
     head = nn.Linear(theory.n_inputs, theory.n_outputs) if config.layer is None else nn.Identity()
@@ -90,7 +90,7 @@ def write_run(
 
 
 def addition_run(folder: Path) -> Path:
-    return write_run(folder, {"name": "mnist-addition"}, taught_reader(), addition_theory())
+    return write_run(folder, {"name": "mnist-addition"}, trained_reader(), addition_theory())
 
 
 def liars_run(folder: Path) -> Path:

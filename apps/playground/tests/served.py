@@ -1,4 +1,4 @@
-"""A server that listens in a thread, with small limits."""
+"""A server in a thread, and small limits."""
 
 import socket
 import threading
@@ -13,7 +13,7 @@ LIMITS = Limits(text=5_000, columns=40, seconds=60, memory_mb=300, answer=50_000
 
 @contextmanager
 def serving(app, **options):
-    """The port of a server for this application."""
+    """Serves an application and gives its port."""
     listening = socket.create_server(("127.0.0.1", 0))
     server = make_server(app, **options)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})

@@ -1,4 +1,4 @@
-"""Hostile questions: each is bounded, and the server goes on answering meanwhile."""
+"""Hostile requests: each is limited, and the server keeps responding."""
 
 import contextlib
 import os
@@ -23,8 +23,8 @@ from smtlayer_playground.sandbox import Sandbox
 from smtlayer_playground.server import make_app
 from smtlayer_playground.theory import XOR, make_sandbox
 
-linux = pytest.mark.skipif(sys.platform != "linux", reason="only Linux bounds memory and files so")
-# Two factors of a number of 60 bits: no solver finds them in seconds.
+linux = pytest.mark.skipif(sys.platform != "linux", reason="these limits require Linux")
+# Two factors of a number of 80 bits: no solver finds them in seconds.
 HARD = {
     "text": "(declare-const a (_ BitVec 40)) (declare-const b (_ BitVec 40))"
     "(declare-const x (_ BitVec 80)) (declare-const ok Bool)"
@@ -36,23 +36,20 @@ HARD = {
 }
 
 
-# --- pasted text ------------------------------------------------------------------------------
-
-
-def test_a_text_that_is_too_long_starts_no_process(ask, pages):
-    status, told = ask("theory", XOR | {"text": "; " + "x" * LIMITS.text})
+def test_a_text_that_is_too_long_starts_no_process(post, pages):
+    status, answer = post("theory", XOR | {"text": "; " + "x" * LIMITS.text})
     assert status == 413
-    assert "5,000 characters" in told["error"]
+    assert "5,000 characters" in answer["error"]
 
 
-def test_a_body_that_is_too_long_is_refused_while_it_comes_in(client):
+def test_a_body_that_is_too_long_is_rejected_during_the_transfer(client):
     body = b" " * (256 << 10)
-    told = client.post("/api/theory", content=body, headers={"content-type": "application/json"})
-    assert told.status_code == 413
-    assert "131,072 bytes" in told.json()["error"]
+    answer = client.post("/api/theory", content=body, headers={"content-type": "application/json"})
+    assert answer.status_code == 413
+    assert "131,072 bytes" in answer.json()["error"]
 
 
-def test_a_body_without_an_end_is_not_read_to_its_end(client):
+def test_an_endless_body_is_not_read_to_the_end(client):
     sent = []
 
     def endless():
@@ -76,78 +73,76 @@ def test_a_body_without_an_end_is_not_read_to_its_end(client):
     ],
     ids=["open", "not", "let", "name"],
 )
-def test_deep_and_odd_texts_get_some_answer(ask, text):
-    status, told = ask("theory", {"text": text, "inputs": "a", "outputs": "a"})
+def test_deep_and_odd_texts_get_a_response(post, text):
+    status, answer = post("theory", {"text": text, "inputs": "a", "outputs": "a"})
     assert status in (200, 400, 422)
-    assert told.get("error") or told["solve"]["status"] == "sat"
-    assert ask("theory", XOR)[0] == 200
+    assert answer.get("error") or answer["solve"]["status"] == "sat"
+    assert post("theory", XOR)[0] == 200
 
 
 @linux
-def test_a_doubling_formula_is_bounded(ask, pages, monkeypatch):
+def test_a_doubling_formula_is_limited(post, pages, monkeypatch):
     monkeypatch.setattr(pages.sandbox, "limits", replace(LIMITS, seconds=0.5))
     doubled = "".join(
         f"(define-fun d{i + 1} ((x Int)) Int (+ (d{i} x) (d{i} (+ x 1))))" for i in range(60)
     )
     text = f"(define-fun d0 ((x Int)) Int x){doubled}(declare-const a Int)(assert (> (d60 a) 3))"
-    status, told = ask("theory", {"text": text, "inputs": "a in 1..3", "outputs": "a in 1..3"})
-    assert status in (400, 422) or told["solve"]["status"] == "sat"  # on a machine of the future
-    assert ask("liars", {"sentences": ["", "", ""]})[0] == 200
+    status, answer = post("theory", {"text": text, "inputs": "a in 1..3", "outputs": "a in 1..3"})
+    assert status in (400, 422) or answer["solve"]["status"] == "sat"  # on a machine of the future
+    assert post("liars", {"sentences": ["", "", ""]})[0] == 200
 
 
-def test_a_vector_of_a_hundred_million_bits_is_bounded(ask):
+def test_a_vector_of_a_hundred_million_bits_is_limited(post):
     text = "(declare-const a (_ BitVec 100000000))(assert (= a a))"
-    status, told = ask("theory", {"text": text, "inputs": "a", "outputs": "a"})
+    status, answer = post("theory", {"text": text, "inputs": "a", "outputs": "a"})
     assert status in (400, 422)
-    assert told["error"]
+    assert answer["error"]
 
 
-def test_too_many_columns_are_refused(ask):
+def test_too_many_columns_are_rejected(post):
     text = "(declare-const a (_ BitVec 41))(assert (bvugt a (_ bv3 41)))"
-    status, told = ask("theory", {"text": text, "inputs": "a", "outputs": "a"})
+    status, answer = post("theory", {"text": text, "inputs": "a", "outputs": "a"})
     assert status == 400
-    assert "41 columns" in told["error"]
+    assert "41 columns" in answer["error"]
     names = ",".join(f"a{i}" for i in range(40))
-    status, told = ask("theory", XOR | {"inputs": names})
-    assert "32 inputs" in told["error"]
+    status, answer = post("theory", XOR | {"inputs": names})
+    assert "32 inputs" in answer["error"]
 
 
 def gone(pids):
-    """Whether these processes have ended and were waited for."""
+    """Whether these processes have exited and were joined."""
     for pid in pids:
         with pytest.raises(ProcessLookupError):
             os.kill(pid, 0)
     return True
 
 
-def test_the_server_answers_while_hard_formulas_are_worked_on(client, ask, pages, monkeypatch):
+def test_the_server_responds_while_hard_theories_are_solved(client, post, pages, monkeypatch):
     monkeypatch.setattr(pages.sandbox, "limits", replace(LIMITS, seconds=600))
     with ThreadPoolExecutor(2) as pool:
-        asked = [pool.submit(ask, "theory", HARD) for _ in range(2)]
+        futures = [pool.submit(post, "theory", HARD) for _ in range(2)]
         while len(pages.sandbox._running) < 2:
             time.sleep(0.02)
         children = [child.process for child in pages.sandbox._running]
-        status, told = ask("theory", XOR)
+        status, answer = post("theory", XOR)
         assert status == 503
-        assert "Try again" in told["error"]
-        assert ask("liars", {"sentences": ["", "", ""]})[0] == 200
+        assert "Try again" in answer["error"]
+        assert post("liars", {"sentences": ["", "", ""]})[0] == 200
         assert client.get("/api/about").status_code == 200
         for child in children:
             child.kill()
-        for answer in asked:
-            status, told = answer.result()
-            assert (status, "ended early" in told["error"]) == (422, True)
+        for future in futures:
+            status, answer = future.result()
+            assert (status, "exited early" in answer["error"]) == (422, True)
     assert gone(child.pid for child in children)
-    assert ask("theory", XOR)[0] == 200
+    assert post("theory", XOR)[0] == 200
 
 
-def test_a_hard_formula_is_ended(ask, pages, monkeypatch):
+def test_a_hard_theory_is_stopped(post, pages, monkeypatch):
     monkeypatch.setattr(pages.sandbox, "limits", replace(LIMITS, seconds=0.5))
-    status, told = ask("theory", HARD)
-    assert (status, "longer than 0.5 s" in told["error"]) == (422, True)
+    status, answer = post("theory", HARD)
+    assert (status, "longer than 0.5 s" in answer["error"]) == (422, True)
 
-
-# --- files ------------------------------------------------------------------------------------
 
 DECLARED = "(declare-const a Bool)(declare-const b Bool)(declare-const y Bool)"
 
@@ -168,14 +163,14 @@ DECLARED = "(declare-const a Bool)(declare-const b Bool)(declare-const y Bool)"
     ],
     ids=["diagnostic", "regular", "include", "quoted", "comment", "path", "blank", "url"],
 )  # fmt: skip
-def test_no_text_reads_or_writes_a_file(ask, tmp_path, text):
+def test_no_text_reads_or_writes_a_file(post, tmp_path, text):
     path = tmp_path / "touched.smt2"
     if text.strip().removeprefix("file://") == "{path}":
         path.write_text(XOR["text"])
-    status, told = ask("theory", XOR | {"text": text.replace("{path}", str(path))})
+    status, answer = post("theory", XOR | {"text": text.replace("{path}", str(path))})
     skipped = text.startswith("(set-option")
-    assert status == (200 if skipped else 400), told
-    assert ("|" in text) == ("not taken here" in told.get("error", ""))  # before z3 sees it
+    assert status == (200 if skipped else 400), answer
+    assert ("|" in text) == ("is not allowed" in answer.get("error", ""))  # before z3 sees it
     assert path.exists() == ("set" not in text and "include" not in text)
 
 
@@ -189,21 +184,18 @@ def test_no_text_reads_or_writes_a_file(ask, tmp_path, text):
         '"a"',
     ],
 )
-def test_no_name_reads_or_writes_a_file(ask, tmp_path, name):
+def test_no_name_reads_or_writes_a_file(post, tmp_path, name):
     path = tmp_path / "touched"
-    status, told = ask("theory", XOR | {"inputs": name.replace("{path}", str(path))})
+    status, answer = post("theory", XOR | {"inputs": name.replace("{path}", str(path))})
     assert status == 400
     assert not path.exists()
     in_values = " in " in name
-    assert in_values or "is not a name" in told["error"]  # before z3 sees it
-
-
-# --- the process itself -----------------------------------------------------------------------
+    assert in_values or "is not a name" in answer["error"]  # before z3 sees it
 
 
 @pytest.fixture(scope="module")
 def sandbox():
-    made = Sandbox(hostile.work, {}, Limits(seconds=60, memory_mb=200, answer=10_000, at_once=2))
+    made = Sandbox(hostile.work, {}, Limits(seconds=60, memory_mb=200, answer=10_000, concurrent=2))
     yield made
     made.close()
 
@@ -215,28 +207,28 @@ def test_a_process_cannot_touch_files_programs_or_the_network(sandbox, tmp_path,
     if action == "read":
         path.write_text("secret")
     with socket.create_server(("127.0.0.1", 0)) as listening:
-        question = {"do": action, "path": str(path), "port": listening.getsockname()[1]}
+        request = {"do": action, "path": str(path), "port": listening.getsockname()[1]}
         with pytest.raises(PlaygroundError, match="Too many open files"):
-            sandbox.ask(question)
+            sandbox.run(request)
     assert path.exists() == (action == "read")
 
 
 @linux
 def test_a_process_that_forks_can_run_no_program(sandbox, tmp_path):
     path = tmp_path / "file"
-    assert sandbox.ask({"do": "fork_and_run", "path": str(path)})["did"] != 0
+    assert sandbox.run({"do": "fork_and_run", "path": str(path)})["did"] != 0
     assert not path.exists()
 
 
 @linux
 @pytest.mark.parametrize("action", ["block", "hoard"])
-def test_memory_is_bounded(sandbox, action):
+def test_memory_is_limited(sandbox, action):
     with pytest.raises(PlaygroundError, match="200 MB"):
-        sandbox.ask({"do": action})
+        sandbox.run({"do": action})
 
 
 @pytest.mark.parametrize("action", ["forever", "asleep"])
-def test_time_is_bounded_and_the_process_is_gone(sandbox, action, monkeypatch):
+def test_time_is_limited_and_the_process_is_gone(sandbox, action, monkeypatch):
     monkeypatch.setattr(sandbox, "limits", replace(sandbox.limits, seconds=1.5))
     seen = set()
 
@@ -245,14 +237,14 @@ def test_time_is_bounded_and_the_process_is_gone(sandbox, action, monkeypatch):
             seen.update(child.process.pid for child in list(sandbox._running))
 
     done = threading.Event()
-    watching = threading.Thread(target=watch)
-    watching.start()
+    watcher = threading.Thread(target=watch)
+    watcher.start()
     try:
         with pytest.raises(TooHardError, match=r"longer than 1\.5 s"):
-            sandbox.ask({"do": action})
+            sandbox.run({"do": action})
     finally:
         done.set()
-        watching.join()
+        watcher.join()
     assert seen
     assert gone(seen)
 
@@ -261,38 +253,35 @@ def test_time_is_bounded_and_the_process_is_gone(sandbox, action, monkeypatch):
     ("action", "words"),
     [
         ("long_answer", "longer than 10,000 bytes"),
-        ("exit", "ended early"),
-        ("crash", "ended early"),
-        ("deep", "too deep"),
+        ("exit", "exited early"),
+        ("crash", "exited early"),
+        ("deep", "too deeply"),
     ],
 )
-def test_what_goes_wrong_in_a_process_is_told(sandbox, action, words):
+def test_a_failure_in_a_process_is_reported(sandbox, action, words):
     with pytest.raises(PlaygroundError, match=words):
-        sandbox.ask({"do": action})
-    assert sandbox.ask({"do": "cache"})["did"] == "off"
+        sandbox.run({"do": action})
+    assert sandbox.run({"do": "cache"})["did"] == "off"
 
 
 def test_a_process_writes_nothing_on_the_terminal(sandbox, capfd):
-    sandbox.ask({"do": "print"})
+    sandbox.run({"do": "print"})
     assert capfd.readouterr() == ("", "")
 
 
-def test_no_more_than_two_at_once_and_none_after_the_end():
-    own = Sandbox(hostile.work, {}, Limits(seconds=600, at_once=1))
+def test_the_number_of_requests_is_limited_and_none_run_after_close():
+    own = Sandbox(hostile.work, {}, Limits(seconds=600, concurrent=1))
     with ThreadPoolExecutor(1) as pool:
-        asked = pool.submit(own.ask, {"do": "asleep"})
+        future = pool.submit(own.run, {"do": "asleep"})
         while not own._running:
             time.sleep(0.02)
         with pytest.raises(BusyError, match="Try again"):
-            own.ask({"do": "cache"})
+            own.run({"do": "cache"})
         own.close()
         with pytest.raises(PlaygroundError):
-            asked.result(timeout=300)
-    with pytest.raises(BusyError, match="ending"):
-        own.ask({"do": "cache"})
-
-
-# --- who may ask ------------------------------------------------------------------------------
+            future.result(timeout=300)
+    with pytest.raises(BusyError, match="shutting down"):
+        own.run({"do": "cache"})
 
 
 @pytest.mark.parametrize(
@@ -317,35 +306,35 @@ def test_no_more_than_two_at_once_and_none_after_the_end():
         ({"content-type": "text/plain"}, 403),
     ],
 )
-def test_only_our_own_pages_may_ask(ask, headers, status):
-    got, told = ask("digit", {"digit": 3}, **headers)
-    assert got == status, told
-    assert ("error" in told) == (status == 403)
+def test_only_the_servers_own_pages_can_send_requests(post, headers, status):
+    got, answer = post("digit", {"digit": 3}, **headers)
+    assert got == status, answer
+    assert ("error" in answer) == (status == 403)
 
 
-def test_pages_are_not_served_under_a_strange_name(client):
-    refused = client.get("/", headers={"host": "evil.example"})
-    assert refused.status_code == 403
-    assert "script-src 'self'" in refused.headers["content-security-policy"]
+def test_pages_are_not_served_under_another_host_name(client):
+    rejected = client.get("/", headers={"host": "evil.example"})
+    assert rejected.status_code == 403
+    assert "script-src 'self'" in rejected.headers["content-security-policy"]
     assert client.get("/", headers={"host": "localhost"}).status_code == 200
 
 
-def test_a_host_that_was_named_is_ours():
+def test_a_host_that_was_given_is_accepted():
     guard = Guard(lambda *_: None, ["Box.local"])
-    asked = {"content-type": "application/json", "host": "box.local:8000"}
-    assert guard.refusal("POST", Headers(asked)) is None
-    assert guard.refusal("POST", Headers(asked | {"host": "other.local"})) is not None
+    headers = {"content-type": "application/json", "host": "box.local:8000"}
+    assert guard.rejection("POST", Headers(headers)) is None
+    assert guard.rejection("POST", Headers(headers | {"host": "other.local"})) is not None
 
 
-def test_a_question_that_never_ends_is_given_up(pages, monkeypatch):
+def test_an_incomplete_request_is_rejected_in_time(pages, monkeypatch):
     monkeypatch.setattr("smtlayer_playground.server._BODY_SECONDS", 0.3)
     own = Pages(pages.addition, pages.sudoku, pages.liars, make_sandbox(LIMITS))
     with (
         serving(make_app(own)) as port,
-        socket.create_connection(("127.0.0.1", port), timeout=300) as asking,
+        socket.create_connection(("127.0.0.1", port), timeout=300) as client,
     ):
-        asking.sendall(
+        client.sendall(
             b"POST /api/liars HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
             b"Content-Length: 100\r\n\r\n{"
         )
-        assert b" 400 " in asking.recv(1000).partition(b"\r\n")[0]
+        assert b" 400 " in client.recv(1000).partition(b"\r\n")[0]

@@ -1,4 +1,4 @@
-"""The pages as people use them: a real browser on a server that `smtlayer demo` started."""
+"""The pages in a real browser, on a server that `smtlayer demo` started."""
 
 import re
 
@@ -26,26 +26,26 @@ def test_digits_are_drawn_and_added(visit):
 
 
 def offer_digits_that_fit(page):
-    """Digits come at random, and what is read as 10 or more is blamed for that alone."""
+    """Images are random, and one that is read as 10 or more is blamed for that alone."""
     for _ in range(20):
-        if "fits the formula" in page.locator("#addition-answer").inner_text():
+        if "consistent" in page.locator("#addition-answer").inner_text():
             return
         for name in ("first digit, a", "second digit, b"):
             with page.expect_response("**/api/addition"):
                 page.get_by_label(f"Handwritten {name}").select_option("1")
-    pytest.fail("no two digits are read as digits")
+    pytest.fail("no two images are read as digits")
 
 
-def test_a_wanted_sum_shows_who_is_blamed(visit):
+def test_a_wanted_sum_shows_the_blamed_bits(visit):
     page = visit("addition")
     expect(page.locator("#addition-sum")).to_be_visible()
     offer_digits_that_fit(page)
     blame = page.locator("#addition-blame")
     page.get_by_label("Wanted sum").fill("25")
-    expect(blame).to_contain_text("No two digits make 25")
+    expect(blame).to_contain_text("No two digits add up to 25")
     total = int(page.locator("#addition-sum .answer").inner_text())
     page.get_by_label("Wanted sum").fill(str(18 - total if total != 9 else 3))
-    expect(blame).to_contain_text("cannot all stay as they were read")
+    expect(blame).to_contain_text("at least one of these bits must change")
     expect(blame).to_contain_text("the sum is a + b")
     expect(page.locator(".bit.blamed").first).to_be_visible()
 
@@ -93,20 +93,20 @@ def test_a_board_is_disturbed_and_repaired(visit):
     expect(page.locator(".cell.overruled").first).to_be_visible()
     expect(page.locator(".cell.core").first).to_be_visible()
     expect(answer).to_contain_text("hints overruled")
-    expect(answer).to_contain_text(re.compile(r"(row|column|box) \d holds each|a number from 1"))
+    expect(answer).to_contain_text(re.compile(r"(row|column|box) \d contains each|a number from 1"))
     with page.expect_response("**/api/sudoku"):
         page.get_by_role("button", name="Restore all").click()
     expect(page.locator(".cell.changed")).to_have_count(0)
 
 
-def test_a_hint_is_swapped_drawn_and_made_noisy(visit):
+def test_a_hint_is_replaced_drawn_and_made_noisy(visit):
     page = visit("sudoku")
     expect(page.locator("#sudoku-board")).to_have_attribute("data-state", "done")
     hint = page.locator(".cell:has(canvas)").first
     hint.click()
     expect(page.locator("#sudoku-cell")).to_contain_text("Hint in row")
     changes = (
-        lambda: page.get_by_role("button", name="Swap for a handwritten 4").click(),
+        lambda: page.get_by_role("button", name="Replace by a handwritten 4").click(),
         lambda: page.get_by_role("button", name="Add noise").click(),
         lambda: draw(page, page.locator("#sudoku-cell .pad"), SEVEN),
         lambda: (hint.focus(), page.keyboard.press("2")),
@@ -125,10 +125,12 @@ def test_puzzles_are_typed_and_judged(visit):
     page = visit("liars")
     verdict, example = page.locator("#liars-guilty"), page.locator("select[id$=-example]:visible")
     expect(verdict).to_have_text("Bob is guilty")
-    expect(page.locator("#liars-source")).to_contain_text("by keywords here, not by a network")
+    expect(page.locator("#liars-source")).to_contain_text(
+        "searched for keywords, without a network"
+    )
     for name, guilty, words in (
         ("One of them is not sure", "Charlie is guilty", "cost of 1.0"),
-        ("In your own words", "Alice is guilty", "nobody else can be guilty"),
+        ("In your own words", "Alice is guilty", "no one else can be guilty"),
     ):
         example.select_option(name)
         expect(verdict).to_have_text(guilty)
@@ -142,12 +144,12 @@ def test_puzzles_are_typed_and_judged(visit):
         re.compile(r"sentence 1 rules out that Bob|sentence 2 rules out that Bob")
     )
     page.get_by_label("Sentence 2").fill("Alice is innocent, says Alice")
-    expect(page.locator("#liars-answer")).to_contain_text("cannot all stand")
+    expect(page.locator("#liars-answer")).to_contain_text("as read contradict each other")
 
 
 def test_a_theory_is_pasted_and_its_inputs_flipped(visit):
     page = visit("theory")
-    expect(page.locator("[data-question=core]")).to_contain_text("fit together")
+    expect(page.locator("[data-query=core]")).to_contain_text("are consistent")
     page.get_by_label("SMT-LIB 2").fill(
         "(declare-const rain Bool) (declare-const dry Bool) (declare-const roof Bool)"
         "(assert (! (=> (and rain (not roof)) (not dry)) :named wet))"
@@ -157,29 +159,29 @@ def test_a_theory_is_pasted_and_its_inputs_flipped(visit):
     rain = page.get_by_role("radiogroup", name="rain")
     expect(rain).to_be_visible()
     page.get_by_role("radiogroup", name="wanted dry").get_by_text("true").click()
-    expect(page.locator("[data-question=core]")).to_contain_text("nobody is blamed")
+    expect(page.locator("[data-query=core]")).to_contain_text("allow the wanted outputs")
     page.get_by_role("radiogroup", name="roof").get_by_text("false").click()
-    core = page.locator("[data-question=core]")
+    core = page.locator("[data-query=core]")
     expect(core).to_contain_text("rain and roof")
     expect(core).to_contain_text("wet")
-    expect(page.locator("[data-question=solve]")).to_contain_text("sat")
+    expect(page.locator("[data-query=solve]")).to_contain_text("sat")
     page.get_by_label("Confidence of rain").press("ArrowLeft")
-    expect(page.locator("[data-question='maximize, wanted']")).to_contain_text(
+    expect(page.locator("[data-query='maximize, wanted']")).to_contain_text(
         "rain, at a cost of 1.9"
     )
     rain.get_by_text("free").click()
-    expect(core).to_contain_text("nobody is blamed")
+    expect(core).to_contain_text("allow the wanted outputs")
     expect(page.get_by_label("Confidence of rain")).to_be_disabled()
 
 
-def test_a_theory_that_is_wrong_or_hostile_is_told_on_the_page(visit):
-    page = visit("theory", refusals=5)
-    expect(page.locator("[data-question=core]")).to_be_visible()
+def test_an_invalid_or_hostile_theory_gives_an_error_on_the_page(visit):
+    page = visit("theory", rejections=5)
+    expect(page.locator("[data-query=core]")).to_be_visible()
     error = page.locator("#theory-answer .error")
     for text, words in (
         ("(assert (=", "line 1"),
         ("/etc/passwd", "begins with"),
-        ("; " + "x" * 20_001, "make it shorter"),
+        ("; " + "x" * 20_001, "20,000 characters"),
         ('(include "x")', "'include'"),
         ("(declare-const a (_ BitVec 999999999))(assert (= a a))", "memory"),
     ):
@@ -188,7 +190,7 @@ def test_a_theory_that_is_wrong_or_hostile_is_told_on_the_page(visit):
         expect(error).to_contain_text(words)
         page.get_by_label("SMT-LIB 2").evaluate("field => field.scrollTo(0, 0)")
     page.locator("select[id$=-example]:visible").select_option("Adder")
-    expect(page.locator("[data-question=core]")).to_contain_text("a-is-a-digit")
+    expect(page.locator("[data-query=core]")).to_contain_text("a-is-a-digit")
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -196,7 +198,7 @@ def test_a_phone_shows_all_pages_without_scrolling_sideways(visit, scheme):
     page = visit("addition", width=390, color_scheme=scheme, has_touch=True, is_mobile=True)
     shown = {
         "addition": "#addition-sum", "sudoku": "#sudoku-status", "liars": "#liars-guilty",
-        "theory": "[data-question=core]",
+        "theory": "[data-query=core]",
     }  # fmt: skip
     for name, sign in shown.items():
         page.get_by_role("link", name=name.capitalize(), exact=True).tap()

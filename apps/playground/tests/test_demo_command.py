@@ -1,4 +1,4 @@
-"""`smtlayer demo`: which runs it takes, what it says of those it cannot take, and how it ends."""
+"""`smtlayer demo`: the runs that it accepts, its error messages, and how it stops."""
 
 import os
 import signal
@@ -23,7 +23,7 @@ from smtlayer_studies.tasks.networks import DigitNetwork
 
 
 def smtlayer(*words, cwd=None, code="from smtlayer.__main__ import main; main()"):
-    """The command in a process of its own: exit code, and what it wrote."""
+    """Runs the command in a process; returns exit code, output and errors."""
     done = subprocess.run(
         [sys.executable, "-c", f"import sys; sys.argv[0] = 'smtlayer'; {code}", *map(str, words)],
         cwd=cwd, capture_output=True, text=True, check=False, timeout=300,
@@ -33,21 +33,21 @@ def smtlayer(*words, cwd=None, code="from smtlayer.__main__ import main; main()"
 
 def test_a_port_that_is_taken_is_one_line_with_a_remedy(tmp_path):
     with socket.create_server(("127.0.0.1", 0)) as taken:
-        code, _, told = smtlayer("demo", "--port", taken.getsockname()[1], cwd=tmp_path)
+        code, _, error = smtlayer("demo", "--port", taken.getsockname()[1], cwd=tmp_path)
     assert code == 2
-    assert len(told.splitlines()) == 1
-    assert "address already in use" in told
-    assert "--port 0" in told
+    assert len(error.splitlines()) == 1
+    assert "address already in use" in error
+    assert "--port 0" in error
 
 
 @pytest.mark.parametrize("port", [0, 8123])
-@pytest.mark.parametrize("host", ["192.0.2.1", "nowhere.invalid"])  # of no machine at all
+@pytest.mark.parametrize("host", ["192.0.2.1", "nowhere.invalid"])  # reserved: no machine has them
 def test_a_host_that_is_not_here_is_not_blamed_on_the_port(host, port):
-    with pytest.raises(ConfigError, match=f"port {port} of {host}: ") as told:
+    with pytest.raises(ConfigError, match=f"port {port} of {host}: ") as caught:
         command._listen(host, port)
-    assert "--host: 127.0.0.1" in str(told.value)
-    assert "--port" not in str(told.value)
-    assert "attempting" not in str(told.value)
+    assert "--host: 127.0.0.1" in str(caught.value)
+    assert "--port" not in str(caught.value)
+    assert "attempting" not in str(caught.value)
 
 
 def test_help_has_examples():
@@ -56,10 +56,10 @@ def test_help_has_examples():
 
 def test_packages_that_are_missing_are_one_line_with_a_remedy(tmp_path):
     hidden = "sys.modules['starlette'] = None; from smtlayer.__main__ import main; main()"
-    code, _, told = smtlayer("demo", cwd=tmp_path, code=hidden)
+    code, _, error = smtlayer("demo", cwd=tmp_path, code=hidden)
     assert code == 3
-    assert len(told.splitlines()) == 1
-    assert 'pip install ".[demo]"' in told
+    assert len(error.splitlines()) == 1
+    assert 'pip install ".[demo]"' in error
 
 
 @pytest.fixture
@@ -69,48 +69,48 @@ def folder(tmp_path):
     )
 
 
-def refused(*folders):
-    """What is said of folders that cannot be taken: one line."""
-    with pytest.raises((ConfigError, MissingDataError)) as told:
+def error_of(*folders):
+    """The error message for invalid folders: one line."""
+    with pytest.raises((ConfigError, MissingDataError)) as caught:
         load_all(folders)
-    assert "\n" not in str(told.value)
-    return str(told.value)
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
 
 
-def test_a_folder_without_a_run_is_refused(tmp_path):
-    assert "smtlayer train" in refused(tmp_path / "nowhere")
-    assert "holds no run" in refused(tmp_path)
+def test_a_folder_without_a_run_is_rejected(tmp_path):
+    assert "smtlayer train" in error_of(tmp_path / "nowhere")
+    assert "holds no run" in error_of(tmp_path)
 
 
-def test_a_run_without_a_model_is_refused(folder):
+def test_a_run_without_a_model_is_rejected(folder):
     (folder / "model.pt").unlink()
-    assert "has no model.pt" in refused(folder)
+    assert "has no model.pt" in error_of(folder)
 
 
 @pytest.mark.parametrize("content", [b"", b"not a model", b"PK\x03\x04"])
-def test_a_model_that_is_damaged_is_refused(folder, content):
+def test_a_model_that_is_damaged_is_rejected(folder, content):
     (folder / "model.pt").write_bytes(content)
-    assert "Train the run again" in refused(folder)
+    assert "Train the run again" in error_of(folder)
 
 
-def test_a_model_of_something_else_is_refused(folder):
+def test_the_model_of_another_network_is_rejected(folder):
     torch.save({"network.weight": torch.zeros(3)}, folder / "model.pt")
-    assert "Train the run again" in refused(folder)
+    assert "Train the run again" in error_of(folder)
 
 
-def test_a_conventional_run_is_refused(tmp_path):
+def test_a_conventional_run_is_rejected(tmp_path):
     task = {"name": "mnist-addition"}
     made = write_run(tmp_path / "run", task, DigitNetwork(), addition_theory(), layer=False)
-    assert "without a layer" in refused(made)
+    assert "without a layer" in error_of(made)
 
 
-def test_a_run_of_a_task_without_a_page_is_refused(tmp_path):
+def test_a_run_of_a_task_without_a_page_is_rejected(tmp_path):
     made = write_run(tmp_path / "run", {"name": "visual-algebra"}, DigitNetwork(), liars_theory())
-    assert "which has no page" in refused(made)
+    assert "which has no page" in error_of(made)
 
 
-def test_two_runs_of_a_task_are_refused(folder):
-    assert "Give one of them" in refused(folder, folder)
+def test_two_runs_of_a_task_are_rejected(folder):
+    assert "Give one of them" in error_of(folder, folder)
 
 
 def test_a_folder_of_methods_gives_the_one_with_a_layer(folder):
@@ -148,30 +148,30 @@ HARD = (
 )
 
 
-@pytest.mark.slow  # Ctrl-C while nothing is asked: see the fixture of test_browser.py
+@pytest.mark.slow  # Ctrl-C on an idle server: see the fixture `url`
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGINT for other processes")
-def test_ctrl_c_ends_it_even_while_it_works(addition_folder, tmp_path):
+def test_ctrl_c_stops_a_busy_server(addition_folder, tmp_path):
     words = ["-m", "smtlayer", "demo", str(addition_folder), "--port", "0", "--no-open"]
     line, options = [sys.executable, *words], {"text": True, "start_new_session": True}
-    with running(line, cwd=tmp_path, **options) as serving:
-        lines = iter(serving.stdout.readline, "")
+    with running(line, cwd=tmp_path, **options) as server:
+        lines = iter(server.stdout.readline, "")
         url = next(line.split()[1] for line in lines if line.startswith("Open "))
         with httpx.Client(base_url=url, timeout=60) as client:
-            question = {"text": HARD, "inputs": "y", "outputs": "y"}
-            easy = question | {"text": "(declare-const y Bool)(assert (or y (not y)))"}
+            request = {"text": HARD, "inputs": "y", "outputs": "y"}
+            easy = request | {"text": "(declare-const y Bool)(assert (or y (not y)))"}
             assert client.post("/api/theory", json=easy).status_code == 200
             with pytest.raises(httpx.ReadTimeout):
-                client.post("/api/theory", json=question, timeout=1)
-            os.killpg(serving.pid, signal.SIGINT)  # as a terminal does: to all of the group
-            out, told = serving.communicate(timeout=60)
-    assert serving.returncode == 0
-    assert told == ""
+                client.post("/api/theory", json=request, timeout=1)
+            os.killpg(server.pid, signal.SIGINT)  # to the whole group, as a terminal does
+            out, errors = server.communicate(timeout=60)
+    assert server.returncode == 0
+    assert errors == ""
     assert out.strip().endswith("Stopped.")
-    assert has_ended(serving.pid)
+    assert has_exited(server.pid)
 
 
-def has_ended(group):
-    """Whether nobody is left in a group of processes, or soon will be."""
+def has_exited(group):
+    """Whether a group of processes is empty within ten seconds."""
     for _ in range(100):
         try:
             os.killpg(group, 0)

@@ -1,4 +1,4 @@
-"""The web server, which closes connections whose request heads do not arrive in time."""
+"""The web server, with a time limit for the head of a request."""
 
 import asyncio
 from collections.abc import Callable
@@ -12,12 +12,12 @@ _HEAD_SECONDS = 10.0
 
 
 def make_server(app: ASGIApp, *, head_seconds: float = _HEAD_SECONDS) -> uvicorn.Server:
-    """A server for an application.
+    """Makes the server of an application.
 
     Args:
         app: The application.
-        head_seconds: Time in which a client must send the whole head of a request, from the moment
-            that it connects, or from the first byte of a later request on the same connection.
+        head_seconds: Time limit for the head of a request, counted from the connection, or from the
+            first byte of a later request on the same connection.
     """
 
     def connect(**options: Any) -> asyncio.Protocol:
@@ -32,10 +32,10 @@ def make_server(app: ASGIApp, *, head_seconds: float = _HEAD_SECONDS) -> uvicorn
 
 @final
 class HeadLimit(asyncio.Protocol):
-    """Hands everything on to uvicorn's protocol, and closes a connection that stalls in a head.
+    """Wraps uvicorn's protocol, and closes connections whose request heads are incomplete in time.
 
-    uvicorn has a time limit for the pause between two requests, and none for a head that is sent in
-    part. Bodies have a limit of their own, where they are read.
+    uvicorn limits the pause between two requests, but not the time of an incomplete head. The time
+    of a body is limited where the body is read.
     """
 
     def __init__(self, inner: H11Protocol, seconds: float) -> None:
@@ -45,35 +45,37 @@ class HeadLimit(asyncio.Protocol):
         self._close: Callable[[], None] = lambda: None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Starts the time limit for the first head."""
+        """Starts the time limit of the first head."""
         self._close = transport.close
         self._inner.connection_made(transport)  # type: ignore[arg-type]
         self._start()
 
     def data_received(self, data: bytes) -> None:
-        """Ends the time limit if the head is complete; a later head starts it again."""
+        """Stops the time limit if the head is complete, and starts it for a later head."""
         self._inner.data_received(data)
-        cycle = self._inner.cycle  # of the request whose head came last; None before the first
+        cycle = (
+            self._inner.cycle
+        )  # of the latest request with a complete head; None before the first
         if cycle is not None and not cycle.response_complete:
             self._stop()
         elif self._timer is None:
             self._start()
 
     def eof_received(self) -> None:
-        """Hands on."""
+        """Forwards the event."""
         self._inner.eof_received()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Hands on."""
+        """Forwards the event."""
         self._stop()
         self._inner.connection_lost(exc)
 
     def pause_writing(self) -> None:
-        """Hands on."""
+        """Forwards the event."""
         self._inner.pause_writing()
 
     def resume_writing(self) -> None:
-        """Hands on."""
+        """Forwards the event."""
         self._inner.resume_writing()
 
     def _start(self) -> None:

@@ -1,4 +1,4 @@
-"""This file offers handwritten digits that no network here was trained on."""
+"""Handwritten digits that the networks were not trained on."""
 
 import random
 from collections.abc import Mapping
@@ -6,16 +6,15 @@ from pathlib import Path
 from typing import Any, final
 
 import torch
-from torch import Tensor
 
 from smtlayer_playground.errors import PlaygroundError
-from smtlayer_playground.fields import as_text, whole
+from smtlayer_playground.fields import encode_image, whole_number
 from smtlayer_studies.tasks.mnist import load_digits
 
 
 @final
 class DigitBank:
-    """The test images of MNIST, or of its sample.
+    """The test images of MNIST, or of the sample that the package contains.
 
     Args:
         data_dir: The data folder.
@@ -29,17 +28,15 @@ class DigitBank:
         self._starts = (counts.cumsum(0) - counts).tolist()
         self.title = data.title
 
-    def ask(self, question: Mapping[str, Any]) -> dict[str, Any]:
-        """Answers with another handwritten image of `digit`."""
-        digit = whole(question, "digit", 0, 9)
+    def answer(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        """A random image of `digit`."""
+        digit = whole_number(request, "digit", 0, 9)
         if digit is None:
             raise PlaygroundError("'digit' must be a whole number from 0 to 9.")
-        return {"image": self.draw_text(digit, random.Random())}
+        return {"image": self.draw(digit, random.Random())}
 
-    def draw(self, digit: int, draw: random.Random) -> Tensor:
-        """A random image of a digit: (28, 28) uint8."""
-        return self._images[draw.randrange(self._starts[digit], self._ends[digit])]
-
-    def draw_text(self, digit: int, draw: random.Random) -> str:
-        """The same as text."""
-        return as_text(self.draw(digit, draw))
+    def draw(self, digit: int, generator: random.Random) -> str:
+        """A random image of a digit, encoded."""
+        return encode_image(
+            self._images[generator.randrange(self._starts[digit], self._ends[digit])]
+        )

@@ -1,25 +1,25 @@
-"""This file names what can go wrong with a question to the playground, by HTTP status."""
+"""Exceptions of the playground, each with its HTTP status."""
 
 
 class PlaygroundError(Exception):
-    """A question that gets no answer; its text is for the person who asked."""
+    """A request is invalid; the message is shown to the user."""
 
     status = 400
 
 
 class TooBigError(PlaygroundError):
-    """What was sent is larger than it may be."""
+    """A request, or a part of it, is too large."""
 
     status = 413
 
 
 class TooHardError(PlaygroundError):
-    """The question took more time or memory than it may."""
+    """A request takes too much time or memory."""
 
     status = 422
 
 
 class BusyError(PlaygroundError):
-    """Too many questions at once."""
+    """There are too many requests at the same time."""
 
     status = 503

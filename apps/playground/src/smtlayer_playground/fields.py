@@ -1,4 +1,4 @@
-"""This file reads the fields of a question, and refuses what is not one."""
+"""Reads and validates the fields of a request."""
 
 import base64
 import binascii
@@ -12,18 +12,19 @@ from torch import Tensor
 from smtlayer_playground.errors import PlaygroundError, TooBigError
 
 
-def text_field(question: Mapping[str, Any], name: str, most: int) -> str:
-    """A text of limited length.
+def text_field(request: Mapping[str, Any], name: str, max_length: int) -> str:
+    """A string of limited length.
 
     Raises:
-        PlaygroundError: If it is none, or too long.
+        PlaygroundError: If the field is missing, not a string, or too long.
     """
-    text = question.get(name)
+    text = request.get(name)
     if not isinstance(text, str):
-        raise PlaygroundError(f"{name!r} must be a text.")
-    if len(text) > most:
+        raise PlaygroundError(f"{name!r} must be a string.")
+    if len(text) > max_length:
         raise TooBigError(
-            f"{name!r} may have up to {most:,} characters. It has {len(text):,}: make it shorter."
+            f"{name!r} can have at most {max_length:,} characters. "
+            f"Got {len(text):,}: shorten the text."
         )
     return text
 
@@ -42,22 +43,22 @@ def sign(value: Any) -> int:
     return int(value)
 
 
-def whole(question: Mapping[str, Any], name: str, least: int, most: int) -> int | None:
-    """A whole number from `least` to `most`, or None if it is not given."""
-    value = question.get(name)
+def whole_number(request: Mapping[str, Any], name: str, low: int, high: int) -> int | None:
+    """A whole number from `low` to `high`, or None if the field is missing."""
+    value = request.get(name)
     if value is None:
         return None
-    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-        raise PlaygroundError(f"{name!r} must be a whole number from {least} to {most}.")
+    if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+        raise PlaygroundError(f"{name!r} must be a whole number from {low} to {high}.")
     return value
 
 
-def picture(value: Any, sides: tuple[int, ...]) -> Tensor:
-    """A square picture out of the base64 of its bytes, 0 for paper and 255 for ink: uint8.
+def decode_image(value: Any, sides: tuple[int, ...]) -> Tensor:
+    """A square uint8 image from the base64 of its bytes, 0 for paper and 255 for ink.
 
     Args:
-        value: The text.
-        sides: How many pixels its side may have.
+        value: The base64 string.
+        sides: The allowed side lengths in pixels.
     """
     try:
         raw = base64.b64decode(value, validate=True) if isinstance(value, str) else b""
@@ -67,10 +68,10 @@ def picture(value: Any, sides: tuple[int, ...]) -> Tensor:
         if len(raw) == side * side:
             return torch.frombuffer(bytearray(raw), dtype=torch.uint8).reshape(side, side)
     raise PlaygroundError(
-        f"A picture must be the base64 of its bytes, {' or '.join(f'{s} by {s}' for s in sides)}."
+        f"An image must be the base64 of {' or '.join(f'{s} by {s}' for s in sides)} bytes."
     )
 
 
-def as_text(image: Tensor) -> str:
-    """A picture as the base64 of its bytes."""
+def encode_image(image: Tensor) -> str:
+    """The base64 of an image's bytes."""
     return base64.b64encode(image.contiguous().numpy().tobytes()).decode("ascii")

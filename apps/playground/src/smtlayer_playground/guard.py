@@ -1,4 +1,4 @@
-"""This file turns away requests that no page of ours makes, and says what our pages may load."""
+"""Rejects requests from other sites, and adds security headers to responses."""
 
 import ipaddress
 from collections.abc import Iterable
@@ -21,14 +21,14 @@ HEADERS = {
 
 @final
 class Guard:
-    """Middleware that answers only to our own pages.
+    """Middleware that accepts requests from the server's own pages only.
 
-    A server on this machine can be reached by any web page that its user visits. Requests under a
-    host name that is not ours (DNS rebinding) are refused, and so is whatever another site sends.
+    Any web page that the user visits can reach a server on this machine. Requests with another host
+    name (DNS rebinding) and requests from other sites are rejected.
 
     Args:
-        app: What is guarded.
-        hosts: Names by which we may be called, besides `localhost` and any address in numbers.
+        app: The application to protect.
+        hosts: Accepted host names, in addition to `localhost` and all numeric addresses.
     """
 
     def __init__(self, app: ASGIApp, hosts: Iterable[str] = ()) -> None:
@@ -36,7 +36,7 @@ class Guard:
         self._hosts = frozenset(host.lower() for host in hosts) | {"localhost"}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Refuses, or passes on and adds the headers."""
+        """Rejects a request, or forwards it and adds headers to the response."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -49,27 +49,27 @@ class Guard:
                 headers.setdefault("cache-control", "no-cache")
             await send(message)
 
-        reason = self.refusal(scope["method"], Headers(scope=scope))
+        reason = self.rejection(scope["method"], Headers(scope=scope))
         app = self._app if reason is None else JSONResponse({"error": reason}, status_code=403)
         await app(scope, receive, send_with_headers)
 
-    def refusal(self, method: str, headers: Headers) -> str | None:
-        """Why a request is turned away; None if it is not."""
+    def rejection(self, method: str, headers: Headers) -> str | None:
+        """The reason to reject a request, or None."""
         host = headers.get("host", "")
-        if not self._is_ours(host):
-            return "This server does not answer under that host name."
+        if not self._accepts(host):
+            return "This server does not respond to that host name."
         if method in ("GET", "HEAD"):
             return None
         if headers.get("origin", f"http://{host}").lower() != f"http://{host}".lower():
-            return "Only the pages of this server may ask it questions."
+            return "Only the pages of this server can send requests to it."
         if headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
-            return "Only the pages of this server may ask it questions."
+            return "Only the pages of this server can send requests to it."
         if headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
-            return "Questions are sent as application/json."
+            return "Requests must be sent as application/json."
         return None
 
-    def _is_ours(self, host: str) -> bool:
-        """Whether a Host header is one of our names, or an address, which no one can rebind."""
+    def _accepts(self, host: str) -> bool:
+        """Whether a Host header is an accepted name, or an address, which cannot be rebound."""
         name, _, port = host.rpartition(":")
         if not name or not port.isdecimal() or host.endswith("]"):
             name = host

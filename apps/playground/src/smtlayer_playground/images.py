@@ -1,4 +1,4 @@
-"""This file makes drawings look like MNIST: in a box of 20 by 20, centred by their mass in 28."""
+"""Converts drawings to the format of MNIST."""
 
 from typing import Any
 
@@ -6,31 +6,31 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from smtlayer_playground.fields import picture
+from smtlayer_playground.fields import decode_image
 
-SIDE = 28  # of an image of MNIST
-DRAWN = 140  # of a drawing
-_BOX = 20
-_MIDDLE = 14.5  # the centre of pixel 14, which is where MNIST has the centre of mass
-_INK = 24  # of 255: fainter is paper
+SIDE = 28  # of an MNIST image, in pixels
+DRAWN_SIDE = 140  # of a drawing
+_BOX = 20  # the longer side of a digit in an MNIST image
+_MIDDLE = 14.5  # the centre of mass of an MNIST image, in the centre of pixel 14
+_PAPER = 24  # of 255: the brightest value that is not ink
 
 
 def digit_image(value: Any) -> Tensor:
-    """A picture that somebody sent, as an image of MNIST; None for a blank one.
+    """An image of a request in MNIST's format: (28, 28) uint8.
 
-    What has MNIST's size already is taken as it is; drawings are larger.
+    An image that has MNIST's size is not changed. None gives a blank image.
     """
     if value is None:
         return torch.zeros(SIDE, SIDE, dtype=torch.uint8)
-    image = picture(value, (SIDE, DRAWN))
+    image = decode_image(value, (SIDE, DRAWN_SIDE))
     return image if image.shape[-1] == SIDE else like_mnist(image)
 
 
 def like_mnist(drawing: Tensor) -> Tensor:
-    """A drawing as an image of MNIST: (h, w) to (28, 28), uint8. Nothing drawn gives a blank.
+    """Converts a drawing to MNIST's format: (h, w) to (28, 28), uint8.
 
-    What is drawn is scaled so that its longer side has 20 pixels, made as dark as MNIST's ink, and
-    moved so that its centre of mass is in the middle.
+    The digit is scaled so that its longer side has 20 pixels, darkened to MNIST's ink, and moved so
+    that its centre of mass is in the middle. A blank drawing gives a blank image.
 
     Examples:
         >>> drawing = torch.zeros(140, 140, dtype=torch.uint8)
@@ -39,33 +39,30 @@ def like_mnist(drawing: Tensor) -> Tensor:
         >>> rows.min().item(), rows.max().item(), columns.float().mean().round().item()
         (4, 23, 14.0)
     """
-    ink = (drawing > _INK).nonzero()
+    ink = (drawing > _PAPER).nonzero()
     if len(ink) == 0:
         return torch.zeros(SIDE, SIDE, dtype=torch.uint8)
     (top, left), (bottom, right) = ink.amin(0).tolist(), ink.amax(0).tolist()
-    cut = drawing[top : bottom + 1, left : right + 1].float()
-    small = _scaled(cut)
-    small = small * (255 / small.max())
-    return _centred(small).round().clamp(0, 255).to(torch.uint8)
+    digit = _scaled(drawing[top : bottom + 1, left : right + 1].float())
+    return _centred(digit * (255 / digit.max())).round().clamp(0, 255).to(torch.uint8)
 
 
-def _scaled(cut: Tensor) -> Tensor:
-    longer = max(cut.shape)
-    height, width = (max(1, round(_BOX * side / longer)) for side in cut.shape)
+def _scaled(digit: Tensor) -> Tensor:
+    longer = max(digit.shape)
+    height, width = (max(1, round(_BOX * side / longer)) for side in digit.shape)
     return F.interpolate(
-        cut[None, None], (height, width), mode="bilinear", antialias=True, align_corners=False
+        digit[None, None], (height, width), mode="bilinear", antialias=True, align_corners=False
     )[0, 0]
 
 
-def _centred(small: Tensor) -> Tensor:
-    """On 28 by 28 pixels with its centre of mass in the middle, as far as it stays whole."""
+def _centred(digit: Tensor) -> Tensor:
+    """Moves the centre of mass to the middle of 28 by 28 pixels, without cutting the digit."""
     image = torch.zeros(SIDE, SIDE)
-    mass = small.sum()
     corner = []
-    for dim, size in enumerate(small.shape):
-        places = torch.arange(size) + 0.5
-        centre = (small.sum(1 - dim) * places).sum() / mass
+    for dim, size in enumerate(digit.shape):
+        positions = torch.arange(size) + 0.5
+        centre = (digit.sum(1 - dim) * positions).sum() / digit.sum()
         corner.append(min(max(round(_MIDDLE - float(centre)), 0), SIDE - size))
     top, left = corner
-    image[top : top + small.shape[0], left : left + small.shape[1]] = small
+    image[top : top + digit.shape[0], left : left + digit.shape[1]] = digit
     return image

@@ -1,4 +1,4 @@
-"""This file says how much a pasted formula may take, and shuts a process in those limits."""
+"""Resource limits for pasted theories."""
 
 import os
 import sys
@@ -8,16 +8,16 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Limits:
-    """How much one question about a pasted theory may take.
+    """Limits for requests about a pasted theory.
 
     Args:
-        text: Characters of a script.
-        names: Inputs, and likewise outputs, that may be named.
-        columns: Columns of all inputs, and likewise of all outputs.
-        seconds: Time on the clock.
-        memory_mb: Megabytes beyond what the library itself needs; enforced on Linux.
+        text: Characters of the SMT-LIB text.
+        names: Names of inputs, and of outputs.
+        columns: Columns of all inputs, and of all outputs.
+        seconds: Wall-clock time.
+        memory_mb: Megabytes in addition to what the library needs; enforced on Linux.
         answer: Bytes of an answer.
-        at_once: Questions that are worked on at the same time.
+        concurrent: Requests that run at the same time.
     """
 
     text: int = 20_000
@@ -26,32 +26,32 @@ class Limits:
     seconds: float = 5.0
     memory_mb: int = 512
     answer: int = 200_000
-    at_once: int = 2
+    concurrent: int = 2
 
 
-def shut_in(limits: Limits) -> None:
-    """Bounds this process for good: memory, processor time, and no file can be opened or written.
+def restrict_process(limits: Limits) -> None:
+    """Limits memory and processor time of this process for good, and forbids it to open files.
 
-    What is open stays open: the pipe to the parent. Without files no program can be started either.
-    Systems that lack such limits are left with the parent's clock.
+    Open files stay open, such as the pipe to the parent. Without files no program can be started.
+    On systems without such limits, only the parent's timeout applies.
     """
     if sys.platform == "win32":
         return
     import resource
 
     bounds = {
-        resource.RLIMIT_CPU: int(limits.seconds) + 2,  # after the parent's clock
+        resource.RLIMIT_CPU: int(limits.seconds) + 2,  # after the parent's timeout
         resource.RLIMIT_CORE: 0,
         resource.RLIMIT_FSIZE: 0,
         resource.RLIMIT_NOFILE: 0,
     }
     if sys.platform == "linux":
         bounds[resource.RLIMIT_AS] = _address_space() + (limits.memory_mb << 20)
-    for kind, most in bounds.items():
-        resource.setrlimit(kind, (most, most))
+    for kind, limit in bounds.items():
+        resource.setrlimit(kind, (limit, limit))
 
 
 def _address_space() -> int:
-    """Bytes of address space that this process has now."""
+    """Bytes of address space that this process uses."""
     pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
     return pages * os.sysconf("SC_PAGE_SIZE")

@@ -1,4 +1,4 @@
-"""This file puts the pages together to a web application."""
+"""The web application: its routes, and the errors that it reports."""
 
 import json
 import threading
@@ -6,6 +6,7 @@ import time
 from asyncio import wait_for
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, final
 
@@ -23,22 +24,22 @@ from smtlayer_playground.errors import BusyError, PlaygroundError, TooBigError
 from smtlayer_playground.guard import Guard
 from smtlayer_playground.pages import Pages
 
-Ask = Callable[[Mapping[str, Any]], dict[str, Any]]
+Handler = Callable[[Mapping[str, Any]], dict[str, Any]]
 Endpoint = Callable[[Request], Awaitable[Response]]
 STATIC = Path(__file__).parent / "static"
-_SMALL, _LARGE = 128 << 10, 4 << 20  # bytes of a question; 81 drawings are the largest
+_SMALL, _LARGE = 128 << 10, 4 << 20  # bytes of a request; a board of 81 drawings is the largest
 _BODY_SECONDS = 10.0
-_WAITING, _WAIT_SECONDS = 8, 20.0
+_MAX_WAITING, _WAIT_SECONDS = 8, 20.0
 
 
 def make_app(pages: Pages, hosts: Iterable[str] = ()) -> Starlette:
-    """The application.
+    """Makes the application.
 
     Args:
-        pages: What answers.
-        hosts: Host names by which it may be called; see `Guard`.
+        pages: The pages that answer requests.
+        hosts: Accepted host names; see `Guard`.
     """
-    desk = _Desk()
+    queue = _Queue()
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
@@ -52,97 +53,99 @@ def make_app(pages: Pages, hosts: Iterable[str] = ()) -> Starlette:
     async def about(request: Request) -> Response:
         return JSONResponse(pages.about())
 
-    questions: dict[str, tuple[Ask, int]] = {
-        "addition": (desk.seated(pages.addition.ask), _SMALL),
-        "digit": (pages.addition.bank.ask, _SMALL),
-        "board": (desk.seated(pages.sudoku.board), _SMALL),
-        "sudoku": (desk.seated(pages.sudoku.ask), _LARGE),
-        "liars": (desk.seated(pages.liars.ask), _SMALL),
-        "theory": (lambda question: theory.ask(pages.sandbox, question), _SMALL),
+    handlers: dict[str, tuple[Handler, int]] = {
+        "addition": (queue.one_at_a_time(pages.addition.answer), _SMALL),
+        "digit": (pages.addition.bank.answer, _SMALL),
+        "board": (queue.one_at_a_time(pages.sudoku.board), _SMALL),
+        "sudoku": (queue.one_at_a_time(pages.sudoku.answer), _LARGE),
+        "liars": (queue.one_at_a_time(pages.liars.answer), _SMALL),
+        "theory": (partial(theory.answer, pages.sandbox), _SMALL),
     }
     return Starlette(
         routes=[
             Route("/", index),
             Route("/api/about", about),
             *(
-                Route(f"/api/{name}", _endpoint(ask, most), methods=["POST"])
-                for name, (ask, most) in questions.items()
+                Route(f"/api/{name}", _endpoint(handler, max_bytes), methods=["POST"])
+                for name, (handler, max_bytes) in handlers.items()
             ),
             Mount("/static", StaticFiles(directory=STATIC)),
         ],
         middleware=[Middleware(Guard, hosts=tuple(hosts))],
-        exception_handlers={PlaygroundError: _refused, SMTLayerError: _refused, 500: _failed},
+        exception_handlers={PlaygroundError: _rejected, SMTLayerError: _rejected, 500: _failed},
         lifespan=lifespan,
     )
 
 
 @final
-class _Desk:
-    """One question at a time: layers and z3's terms are not for several threads at once."""
+class _Queue:
+    """Handles one request at a time, because layers and z3's terms are not thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._places = threading.BoundedSemaphore(_WAITING)
+        self._slots = threading.BoundedSemaphore(_MAX_WAITING)
 
-    def seated(self, ask: Ask) -> Ask:
-        """The same, when its turn has come."""
+    def one_at_a_time(self, handler: Handler) -> Handler:
+        """A handler that waits for its turn."""
 
-        def asked(question: Mapping[str, Any]) -> dict[str, Any]:
-            if not self._places.acquire(blocking=False):
-                raise BusyError("Many questions are waiting already. Try again in a few seconds.")
+        def wait(request: Mapping[str, Any]) -> dict[str, Any]:
+            if not self._slots.acquire(blocking=False):
+                raise BusyError("Too many requests are waiting. Try again in a few seconds.")
             try:
                 if not self._lock.acquire(timeout=_WAIT_SECONDS):
-                    raise BusyError("The question before takes long. Try again in a few seconds.")
+                    raise BusyError("The server is busy. Try again in a few seconds.")
                 try:
-                    return ask(question)
+                    return handler(request)
                 finally:
                     self._lock.release()
             finally:
-                self._places.release()
+                self._slots.release()
 
-        return asked
+        return wait
 
 
-def _endpoint(ask: Ask, most: int) -> Endpoint:
-    async def answer(request: Request) -> Response:
-        question = await _question(request, most)
+def _endpoint(handler: Handler, max_bytes: int) -> Endpoint:
+    async def respond(request: Request) -> Response:
+        content = await _content(request, max_bytes)
         start = time.perf_counter()
-        told = await run_in_threadpool(ask, question)
-        spent = {"ms": 1000 * (time.perf_counter() - start)}
-        return JSONResponse(spent | told, headers={"cache-control": "no-store"})
+        answer = await run_in_threadpool(handler, content)
+        time_spent = {"ms": 1000 * (time.perf_counter() - start)}
+        return JSONResponse(time_spent | answer, headers={"cache-control": "no-store"})
 
-    return answer
+    return respond
 
 
-async def _question(request: Request, most: int) -> dict[str, Any]:
-    """The body as an object; refused while it comes in if it is too long or too slow."""
+async def _content(request: Request, max_bytes: int) -> dict[str, Any]:
+    """The JSON object in a request; rejected during the transfer if it is too large or too slow."""
 
     async def body() -> bytes:
         parts, size = [], 0
         async for part in request.stream():
             size += len(part)
-            if size > most:
-                raise TooBigError(f"A question may have up to {most:,} bytes.")
+            if size > max_bytes:
+                raise TooBigError(f"A request can have at most {max_bytes:,} bytes.")
             parts.append(part)
         return b"".join(parts)
 
     try:
-        question = json.loads(await wait_for(body(), _BODY_SECONDS))
+        content = json.loads(await wait_for(body(), _BODY_SECONDS))
     except (TimeoutError, ClientDisconnect) as error:
-        raise PlaygroundError("The question did not come to its end.") from error
+        raise PlaygroundError("The request is incomplete.") from error
     except (ValueError, RecursionError) as error:
-        raise PlaygroundError("The question is not JSON.") from error
-    if not isinstance(question, dict):
-        raise PlaygroundError("The question must be a JSON object.")
-    return question
+        raise PlaygroundError("The request is not JSON.") from error
+    if not isinstance(content, dict):
+        raise PlaygroundError("The request must be a JSON object.")
+    return content
 
 
-async def _refused(request: Request, error: Exception) -> Response:
+async def _rejected(request: Request, error: Exception) -> Response:
     status = error.status if isinstance(error, PlaygroundError) else 400
-    # What is left of a question that is too long need not be read.
+    # The rest of a request that is too large is not read.
     headers = {"connection": "close"} if isinstance(error, TooBigError) else {}
     return JSONResponse({"error": str(error)}, status_code=status, headers=headers)
 
 
 async def _failed(request: Request, error: Exception) -> Response:
-    return JSONResponse({"error": "The server failed; its terminal says how."}, status_code=500)
+    return JSONResponse(
+        {"error": "The server failed. See its terminal for details."}, status_code=500
+    )

@@ -1,19 +1,19 @@
-"""This file answers for a theory that somebody pasted: solve, maximize and core, side by side.
+"""The theory page: the queries `solve`, `maximize` and `core` on a pasted theory.
 
-`answer` runs in a process of its own, shut in by `Limits`; `ask` is what the server calls.
+The server calls `answer`, which validates a request and runs `solve_request` in the sandbox.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from smtlayer.explain import Contradiction, Explanation
+from smtlayer.explain import Explanation
 from smtlayer.nn import SMTLayer
 from smtlayer.solvers import Auto, Solution, Status
-from smtlayer.theory import OneHot, Theory, one_hot
+from smtlayer.theory import OneHot, Symbol, Theory, one_hot
 from smtlayer_playground.errors import PlaygroundError, TooBigError
 from smtlayer_playground.fields import number, sign, text_field
 from smtlayer_playground.limits import Limits
@@ -21,11 +21,10 @@ from smtlayer_playground.sandbox import Sandbox
 
 _SYMBOL = re.compile(r"[A-Za-z_][A-Za-z0-9_.!?$@-]*")
 _RANGE = re.compile(r"(-?\d{1,6})\.\.(-?\d{1,6})")
-_NAMES_TEXT = 2_000
+_MAX_NAMES_LENGTH = 2_000
 _TIMEOUT_MS = 2_000
-_MAX_WORK = 1_000_000  # about a second of the five that a question may take
-_LEAST, _MOST, _USUAL = 0.05, 10.0, 2.0  # confidence, as log-odds
-_WORDS = {Status.SAT: "sat", Status.UNSAT: "unsat", Status.UNKNOWN: "unknown"}
+_MAX_WORK = 1_000_000  # takes about one of the five seconds that a request has
+_MIN_CONFIDENCE, _MAX_CONFIDENCE, _DEFAULT_CONFIDENCE = 0.05, 10.0, 2.0  # log-odds
 XOR: dict[str, Any] = {
     "text": "(declare-const a Bool)(declare-const b Bool)(declare-const y Bool)"
     "(assert (! (= y (xor a b)) :named odd))",
@@ -37,104 +36,98 @@ XOR: dict[str, Any] = {
 
 
 def make_sandbox(limits: Limits) -> Sandbox:
-    """Where pasted theories are asked."""
-    return Sandbox(answer, XOR, limits)
+    """The sandbox in which pasted theories are solved."""
+    return Sandbox(solve_request, XOR, limits)
 
 
-def ask(sandbox: Sandbox, question: Mapping[str, Any]) -> dict[str, Any]:
-    """Checks how long everything is, then asks in a bounded process.
+def answer(sandbox: Sandbox, request: Mapping[str, Any]) -> dict[str, Any]:
+    """Validates a request and solves it in the sandbox.
 
     Args:
-        sandbox: Where to ask.
-        question: `text`, `inputs` and `outputs` as they are typed, and for single columns `signs`,
-            `confidence` and `wanted`.
+        sandbox: The sandbox; see `make_sandbox`.
+        request: `text`, `inputs` and `outputs` as typed, and `signs`, `confidence` and `wanted` by
+            column.
     """
-    text = text_field(question, "text", sandbox.limits.text)
-    checked_text(text)
-    asked: dict[str, Any] = {"text": text}
+    text = text_field(request, "text", sandbox.limits.text)
+    valid: dict[str, Any] = {"text": checked_text(text)}
     for side in ("inputs", "outputs"):
-        asked[side] = text_field(question, side, _NAMES_TEXT)
+        valid[side] = text_field(request, side, _MAX_NAMES_LENGTH)
     for name, read in (("signs", sign), ("confidence", _confidence), ("wanted", sign)):
-        asked[name] = _by_column(question, name, read, sandbox.limits.columns)
-    return sandbox.ask(asked)
+        valid[name] = _by_column(request, name, read, sandbox.limits.columns)
+    return sandbox.run(valid)
 
 
 def checked_text(text: str) -> str:
-    """The text, if it can only be SMT-LIB text, whose commands are seen alike by us and by z3.
+    """The text, if it is SMT-LIB whose commands are the same for this package and for z3.
 
     Raises:
-        PlaygroundError: If it might be anything else: a path, or commands hidden in quotes.
+        PlaygroundError: If it can be something else: a path, or commands hidden in quotes.
     """
     if not text.lstrip().startswith(("(", ";")):
-        raise PlaygroundError(
-            "Paste SMT-LIB 2 text: it begins with '(' or with a comment after ';'."
-        )
+        raise PlaygroundError("Paste SMT-LIB 2 text, which begins with '(' or with a comment, ';'.")
     for character in ("|", "\\", "\0"):
         if character in text:
             raise PlaygroundError(
-                f"The character {character!r} is not taken here. "
+                f"The character {character!r} is not allowed. "
                 f"Rename symbols so that they need no quotes."
             )
     return text
 
 
-def answer(question: dict[str, Any], limits: Limits) -> dict[str, Any]:
-    """Reads the theory and answers; in the bounded process."""
-    theory = read_theory(question["text"], question["inputs"], question["outputs"], limits)
+def solve_request(request: dict[str, Any], limits: Limits) -> dict[str, Any]:
+    """Reads the theory of a valid request and answers the queries; runs in the sandbox."""
+    theory = read_theory(request["text"], request["inputs"], request["outputs"], limits)
     layer = SMTLayer(theory, backend=Auto(timeout_ms=_TIMEOUT_MS, max_work=_MAX_WORK)).eval()
-    signs = _signs(layer, question.get("signs", {}))
-    wanted = _row(theory.output_names, question.get("wanted", {}), [0] * theory.n_outputs)
-    usual = [_USUAL] * theory.n_inputs
-    confidence = _row(theory.input_names, question.get("confidence", {}), usual)
+    signs = _signs(layer, request.get("signs", {}))
+    wanted = _row(theory.output_names, request.get("wanted", {}), [0] * theory.n_outputs)
+    default = [_DEFAULT_CONFIDENCE] * theory.n_inputs
+    confidence = _row(theory.input_names, request.get("confidence", {}), default)
     logits, known = signs * confidence, signs != 0
-    told = layer.explain(logits, wanted if wanted.any() else None, known=known)[0]
+    explanation = layer.explain(logits, wanted if wanted.any() else None, known=known)[0]
     return {
         "backend": layer.solver.name,
         "read": _plain(theory.decode_inputs(signs)),
         "signs": dict(zip(theory.input_names, signs.int().tolist(), strict=True)),
-        "inputs": _symbols(theory, "input"),
-        "outputs": _symbols(theory, "output"),
-        **_answers(layer, signs, confidence, wanted),
-        "core": _core(told),
-        "constraints": len(theory.constraints),
+        "inputs": _symbols(theory.input_symbols),
+        "outputs": _symbols(theory.output_symbols),
+        **_queries(layer, signs, confidence, wanted),
+        "core": _core(explanation),
     }
 
 
 def read_theory(text: str, inputs: str, outputs: str, limits: Limits) -> Theory:
-    """The theory of a text that somebody pasted, with the names that they typed.
+    """Makes a theory from pasted text and typed names.
 
     Examples:
         >>> text = "(declare-const n Int) (declare-const big Bool) (assert (= big (> n 2)))"
         >>> read_theory(text, "n in 1..3", "big", Limits()).input_names
         ('n=1', 'n=2', 'n=3')
     """
-    asked = [
-        _requests(side, given, limits) for side, given in (("inputs", inputs), ("outputs", outputs))
-    ]
+    names = _parse_names("inputs", inputs, limits), _parse_names("outputs", outputs, limits)
     try:
-        theory = Theory.from_smtlib(checked_text(text), *asked)
+        theory = Theory.from_smtlib(checked_text(text), *names)
     except TypeError as error:
-        raise PlaygroundError(f"{error} On this page that is written as: n in 1..9") from error
+        raise PlaygroundError(f"{error} On this page, write: n in 1..9") from error
     for side, count in (("inputs", theory.n_inputs), ("outputs", theory.n_outputs)):
         if count > limits.columns:
             raise TooBigError(
-                f"The {side} have {count} columns, and this page takes up to {limits.columns}. "
+                f"The {side} have {count} columns. This page allows at most {limits.columns}. "
                 f"Name fewer of them."
             )
     return theory
 
 
-def _requests(side: str, given: str, limits: Limits) -> list[str | OneHot]:
-    """`"a, b in 1..9, pet in cat/dog"` as `Theory.from_smtlib` takes it."""
-    parts = [part.strip() for part in given.split(",") if part.strip()]
+def _parse_names(side: str, text: str, limits: Limits) -> list[str | OneHot]:
+    """Parses text such as `"a, b in 1..9, pet in cat/dog"` for `Theory.from_smtlib`."""
+    parts = [part.strip() for part in text.split(",") if part.strip()]
     if not parts:
         raise PlaygroundError(f"Name the {side}, as in: a, b")
     if len(parts) > limits.names:
-        raise TooBigError(f"Up to {limits.names} {side} can be named here. Got {len(parts)}.")
-    return [_request(part, limits) for part in parts]
+        raise TooBigError(f"At most {limits.names} {side} can be named. Got {len(parts)}.")
+    return [_parse_name(part, limits) for part in parts]
 
 
-def _request(part: str, limits: Limits) -> str | OneHot:
+def _parse_name(part: str, limits: Limits) -> str | OneHot:
     name, has_values, values = (word.strip() for word in part.partition(" in "))
     if not _SYMBOL.fullmatch(name):
         raise PlaygroundError(
@@ -148,22 +141,21 @@ def _values(text: str, limits: Limits) -> Sequence[Any]:
     if span:
         first, last = int(span[1]), int(span[2])
         if not 1 <= last - first < limits.columns:
-            raise PlaygroundError(f"{text!r} must hold from 2 to {limits.columns} numbers.")
+            raise PlaygroundError(f"{text!r} must contain 2 to {limits.columns} numbers.")
         return range(first, last + 1)
     return [value.strip() for value in text.split("/")]
 
 
-def _row(names: Sequence[str], by_name: Mapping[str, float], usual: Sequence[float]) -> Tensor:
-    """One row of numbers, column by column."""
-    columns = zip(names, usual, strict=True)
+def _row(names: Sequence[str], by_name: Mapping[str, float], default: Sequence[float]) -> Tensor:
+    """One value per column."""
+    columns = zip(names, default, strict=True)
     return torch.tensor([float(by_name.get(name, value)) for name, value in columns])
 
 
 def _signs(layer: SMTLayer, given: Mapping[str, float]) -> Tensor:
-    """The inputs: columns that are not given are true, of one-hot symbols only the first.
+    """The signs of the inputs. By default a column is true; of a one-hot symbol, only the first is.
 
-    If none is given, the theory may contradict that: the page then starts with the nearest inputs
-    that fit.
+    If no sign is given and the default contradicts the theory, the page starts with its repair.
     """
     theory = layer.theory
     all_true = theory.decode_inputs(torch.ones(theory.n_inputs))
@@ -173,75 +165,69 @@ def _signs(layer: SMTLayer, given: Mapping[str, float]) -> Tensor:
     signs = _row(theory.input_names, given, start)
     if given:
         return signs
-    found = layer.solver.maximize(signs.to(torch.int8)[None], torch.ones(1, theory.n_inputs))
-    return found.inputs[0].float() if found.status[0] == Status.SAT else signs
+    repair = layer.solver.maximize(signs.to(torch.int8)[None], torch.ones(1, theory.n_inputs))
+    return repair.inputs[0].float() if repair.status[0] == Status.SAT else signs
 
 
-def _answers(layer: SMTLayer, signs: Tensor, confidence: Tensor, wanted: Tensor) -> dict[str, Any]:
-    """What `solve` and `maximize` say, the latter with and without the wanted outputs."""
+def _queries(layer: SMTLayer, signs: Tensor, confidence: Tensor, wanted: Tensor) -> dict[str, Any]:
+    """Answers `solve`, and `maximize` with and without the wanted outputs."""
     inputs, outputs = (row.to(torch.int8)[None] for row in (signs, wanted))
     weights, solver = confidence.double()[None], layer.solver
-    repaired = solver.maximize(inputs, weights)
-    return {
-        "solve": _told(layer.theory, solver.solve(inputs), inputs),
-        "maximize": _told(layer.theory, repaired, inputs),
-        "wanted": _told(layer.theory, solver.maximize(inputs, weights, outputs), inputs)
-        if wanted.any()
-        else None,
-    }
+    found = {"solve": solver.solve(inputs), "maximize": solver.maximize(inputs, weights)}
+    if wanted.any():
+        found["wanted"] = solver.maximize(inputs, weights, outputs)
+    answers = {name: _summary(layer.theory, one, inputs) for name, one in found.items()}
+    return {"wanted": None} | answers
 
 
-def _told(theory: Theory, found: Solution, asked: Tensor) -> dict[str, Any]:
-    cost = found.cost[0].item()
-    columns = zip(theory.input_names, found.inputs[0], asked[0], strict=True)
+def _summary(theory: Theory, solution: Solution, signs: Tensor) -> dict[str, Any]:
+    cost = solution.cost[0].item()
+    columns = zip(theory.input_names, solution.inputs[0], signs[0], strict=True)
     return {
-        "status": _WORDS[Status(int(found.status[0]))],
-        "inputs": _plain(theory.decode_inputs(found.inputs[0])),
-        "outputs": _plain(theory.decode(found.outputs[0])),
-        "input_signs": found.inputs[0].tolist(),
-        "output_signs": found.outputs[0].tolist(),
+        "status": Status(int(solution.status[0])).name.lower(),
+        "inputs": _plain(theory.decode_inputs(solution.inputs[0])),
+        "outputs": _plain(theory.decode(solution.outputs[0])),
         "overruled": [name for name, taken, sign in columns if taken * sign < 0],
         "cost": cost if cost < float("inf") else None,
-        "proved": bool(found.proved[0]),
+        "proved": bool(solution.proved[0]),
     }
 
 
-def _core(told: Explanation) -> dict[str, Any]:
-    """Why the inputs contradict the wanted outputs, or else themselves."""
-    blame = told.blame if told.wanted is not None else told.conflict
+def _core(explanation: Explanation) -> dict[str, Any]:
+    """Why the inputs contradict the wanted outputs, or each other if no outputs are wanted."""
+    wanted = explanation.wanted is not None
+    found = explanation.blame if wanted else explanation.conflict
     return {
-        "of": "inputs" if told.wanted is None else "wanted",
-        "status": "unknown" if told.status == "unknown" else "sat" if blame is None else "unsat",
-        "columns": [] if blame is None else [c for part in blame.inputs for c in part.columns],
-        "constraints": [] if blame is None else _broken(blame),
-        "minimal": blame is not None and blame.minimal,
+        "of": "wanted" if wanted else "inputs",
+        "status": "unknown" if explanation.status == "unknown" else "unsat" if found else "sat",
+        "columns": [column for part in found.inputs for column in part.columns] if found else [],
+        "constraints": [part.label for part in found.constraints] if found else [],
+        "minimal": found is not None and found.minimal,
     }
 
 
-def _broken(blame: Contradiction) -> list[dict[str, Any]]:
-    return [{"label": part.label, "text": part.text} for part in blame.constraints]
-
-
-def _symbols(theory: Theory, side: str) -> list[dict[str, Any]]:
-    """Symbols with their columns, in the theory's order."""
-    symbols = theory.input_symbols if side == "input" else theory.output_symbols
+def _symbols(symbols: Sequence[Symbol]) -> list[dict[str, Any]]:
+    """The names of symbols and of their columns."""
     return [{"name": symbol.name, "columns": list(symbol.column_names)} for symbol in symbols]
 
 
 def _plain(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Values that JSON has; others as text."""
-    kept = (bool, int, float, str, type(None))
+    """Converts values that JSON does not have to strings."""
+    json_types = (bool, int, float, str, type(None))
     return {
-        name: value if isinstance(value, kept) else str(value) for name, value in values.items()
+        name: value if isinstance(value, json_types) else str(value)
+        for name, value in values.items()
     }
 
 
 def _confidence(value: Any) -> float:
-    return min(_MOST, max(_LEAST, number(value, "confidence")))
+    return min(_MAX_CONFIDENCE, max(_MIN_CONFIDENCE, number(value, "confidence")))
 
 
-def _by_column(question: Mapping[str, Any], name: str, read: Any, most: int) -> dict[str, Any]:
-    given = question.get(name, {})
-    if not isinstance(given, dict) or len(given) > most:
-        raise PlaygroundError(f"{name!r} must be an object with up to {most} columns.")
-    return {str(column)[:100]: read(value) for column, value in given.items()}
+def _by_column(
+    request: Mapping[str, Any], name: str, read: Callable[[Any], float], max_columns: int
+) -> dict[str, float]:
+    values = request.get(name, {})
+    if not isinstance(values, dict) or len(values) > max_columns:
+        raise PlaygroundError(f"{name!r} must be an object with at most {max_columns} columns.")
+    return {str(column)[:100]: read(value) for column, value in values.items()}

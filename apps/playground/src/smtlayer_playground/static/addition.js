@@ -1,157 +1,144 @@
-// Draw two digits; see the bits, the sum, and what was overruled.
-import { ask, asker, chance, find, h, list, listed, milliseconds, percent, rounded, source, tag } from "/static/ui.js";
-import { fromText, pad, show, toText } from "/static/ink.js";
+// Two drawn digits: the bits that are read, their sum, and the bits that are overruled or blamed.
+import { debouncedPost, find, h, joined, list, milliseconds, percent, post, rounded, sigmoid, source, tag } from "/static/ui.js";
+import { decode, encode, pad, show, SIDE } from "/static/ink.js";
 
-const PLACES = [8, 4, 2, 1];
+const WEIGHTS = [8, 4, 2, 1]; // of the bits of a digit
 
-/** Whether the five bits of a sum can hold a number; the solver is asked for no others. */
-const hasBits = (text) => Number.isInteger(Number(text)) && Number(text) >= 0 && Number(text) <= 31;
+/** Whether the five bits of a sum can hold a number. */
+const fitsBits = (text) => Number.isInteger(Number(text)) && Number(text) >= 0 && Number(text) <= 31;
 
 export async function startAddition(about) {
   const digits = [makeDigit("First digit, a", () => changed()), makeDigit("Second digit, b", () => changed())];
   find("addition-digits").append(digits[0].card, h("div", { class: "plus", "aria-hidden": "true" }, "+"), digits[1].card);
   find("addition-source").textContent = source(about.addition.run, about.addition.images);
   const wanted = find("addition-wanted");
-  const answer = find("addition-answer"), blame = find("addition-blame");
-  const send = asker("addition", answer, (told) => {
-    digits.forEach((digit, place) => digit.show(told, place));
-    showSum(answer, told);
-    showBlame(blame, told.explanation, wanted.value, about.addition.rules);
+  const sumPanel = find("addition-answer"), blamePanel = find("addition-blame");
+  const send = debouncedPost("addition", sumPanel, (answer) => {
+    digits.forEach((digit, i) => digit.show(decode(answer.images[i]), answer.explanation.read[i], answer.explanation));
+    showSum(sumPanel, answer);
+    showBlame(blamePanel, answer.explanation, wanted.value, about.addition.rules);
   });
   function changed() {
-    if (digits.every((digit) => digit.picture())) return send(question);
+    if (digits.every((digit) => digit.image())) return send(request);
     send.cancel();
-    answer.replaceChildren(h("p", { class: "note" }, "Draw both digits."));
-    showBlame(blame, null, "", about.addition.rules);
+    sumPanel.replaceChildren(h("p", { class: "note" }, "Draw both digits."));
+    showBlame(blamePanel, null, "", about.addition.rules);
   }
-  function question() {
-    const number = wanted.value !== "" && hasBits(wanted.value) ? Number(wanted.value) : null;
+  function request() {
+    const total = wanted.value !== "" && fitsBits(wanted.value) ? Number(wanted.value) : null;
     const flipped = digits.flatMap((digit) => [...digit.flipped]);
-    return { digits: digits.map((digit) => toText(digit.picture())), wanted: number, flipped };
+    return { digits: digits.map((digit) => encode(digit.image())), wanted: total, flipped };
   }
   wanted.addEventListener("input", changed);
   await Promise.all([digits[0].offer(3), digits[1].offer(8)]);
   changed();
 }
 
-function makeDigit(title, ask_again) {
-  const flipped = new Set(); // bits that somebody turned round, of this picture
+function makeDigit(title, update) {
+  const flipped = new Set(); // names of the bits that the user flipped
   const changed = () => {
     flipped.clear();
-    read.textContent = ""; // the reading of the picture before
+    reading.textContent = "";
     bits.replaceChildren();
-    show(seen, new Uint8Array(28 * 28));
-    ask_again();
+    show(thumbnail, new Uint8Array(SIDE * SIDE));
+    update();
   };
   const flip = (name) => {
     if (!flipped.delete(name)) flipped.add(name);
-    ask_again();
+    update();
   };
-  const board = pad(`${title}: draw here, or press a key from 0 to 9 for a handwritten one, Delete to clear`, changed);
-  const seen = h("canvas", { width: 28, height: 28, role: "img", "aria-label": "What the network sees" });
+  const drawing = pad(`${title}: draw here, or press a key from 0 to 9 for a handwritten digit, Delete to clear`, changed);
+  const thumbnail = h("canvas", { width: SIDE, height: SIDE, role: "img", "aria-label": "What the network sees" });
   const bits = h("ul", { class: "bits", "aria-label": `Bits of the ${title.toLowerCase()}` });
-  const read = h("span", { class: "tag quiet" }, "");
+  const reading = h("span", { class: "tag quiet" }, "");
   const choose = h("select", { "aria-label": `Handwritten ${title.toLowerCase()}`, change: () => choose.value && offer(choose.value).then(changed) },
     h("option", { value: "" }, "From MNIST"), [...Array(10).keys()].map((value) => h("option", { value: String(value) }, String(value))));
   async function offer(value) {
-    board.offer(fromText((await ask("digit", { digit: Number(value) })).image));
+    drawing.offer(decode((await post("digit", { digit: Number(value) })).image));
     choose.value = "";
   }
-  board.canvas.addEventListener("keydown", (event) => {
+  drawing.canvas.addEventListener("keydown", (event) => {
     if (/^[0-9]$/.test(event.key)) offer(event.key).then(changed);
-    else if (event.key === "Delete" || event.key === "Backspace") board.clear();
+    else if (event.key === "Delete" || event.key === "Backspace") drawing.clear();
     else return;
     event.preventDefault();
   });
-  const card = h("div", { class: "card digit" }, h("h2", {}, title, read),
-    h("div", {}, board.canvas, h("div", { class: "tools" }, h("button", { type: "button", click: board.clear }, "Clear"), choose)),
-    h("div", {}, h("div", { class: "seen" }, seen, "What the network sees"), bits,
-      h("p", { class: "note" }, "Click a bit to flip it: set 8 and 4, and the solver must object.")));
+  const card = h("div", { class: "card digit" }, h("h2", {}, title, reading),
+    h("div", {}, drawing.canvas, h("div", { class: "tools" }, h("button", { type: "button", click: drawing.clear }, "Clear"), choose)),
+    h("div", {}, h("div", { class: "seen" }, thumbnail, "What the network sees"), bits,
+      h("p", { class: "note" }, "Click a bit to flip it. Set 8 and 4, and the solver must overrule one of them.")));
   return {
-    card, offer, flipped, picture: board.read,
-    show(told, place) {
-      show(seen, fromText(told.images[place]));
-      const symbol = told.explanation.read[place];
-      read.textContent = `reads ${symbol.value} · ${percent(symbol.certainty)}`;
+    card, offer, flipped, image: drawing.read,
+    show(image, symbol, explanation) {
+      show(thumbnail, image);
+      reading.textContent = `reads ${symbol.value} · ${percent(symbol.certainty)}`;
       const focused = [...bits.querySelectorAll("button")].indexOf(document.activeElement);
-      bits.replaceChildren(...symbol.columns.map((column, bit) => bitRow(column, PLACES[bit], told.explanation, flipped, flip)));
+      bits.replaceChildren(...symbol.columns.map((column, i) => bitRow(column, WEIGHTS[i], explanation, flipped, flip)));
       if (focused >= 0) bits.querySelectorAll("button")[focused].focus();
     },
   };
 }
 
-function bitRow(column, place, told, flipped, flip) {
-  const is = chance(column.logit);
-  const sure = Math.max(is, 1 - is);
-  const over = told.overruled.some((symbol) => symbol.columns.includes(column.name));
-  const blamed = told.blame?.inputs.some((symbol) => symbol.columns.includes(column.name));
+function bitRow(column, weight, explanation, flipped, flip) {
+  const certainty = sigmoid(Math.abs(column.logit));
+  const overruled = explanation.overruled.some((symbol) => symbol.columns.includes(column.name));
+  const blamed = explanation.blame?.inputs.some((symbol) => symbol.columns.includes(column.name));
   const bar = h("i");
-  bar.style.width = `${100 * (2 * sure - 1)}%`;
+  bar.style.width = `${100 * (2 * certainty - 1)}%`;
   const value = column.value ? "1" : "0";
-  const shown = over ? `${value} → ${column.value ? "0" : "1"}` : value;
-  const own = flipped.has(column.name);
-  const label = `Bit ${place}: ${shown}, ${percent(sure)} certain${own ? ", flipped by you" : ""}${over ? ", overruled by the solver" : ""}${blamed ? ", blamed" : ""}`;
-  return h("li", { class: `bit${over ? " overruled" : ""}${blamed ? " blamed" : ""}` },
-    h("span", { class: "place" }, String(place)),
-    h("button", { type: "button", class: `bar ${column.value ? "one" : "zero"}${own ? " flipped" : ""}`, title: label, "aria-label": label, click: () => flip(column.name) },
-      bar, h("b", {}, shown)), percent(sure));
+  const text = overruled ? `${value} → ${column.value ? "0" : "1"}` : value;
+  const byUser = flipped.has(column.name);
+  const label = `Bit ${weight}: ${text}, ${percent(certainty)} certain${byUser ? ", flipped by you" : ""}${overruled ? ", overruled by the solver" : ""}${blamed ? ", blamed" : ""}`;
+  return h("li", { class: `bit${overruled ? " overruled" : ""}${blamed ? " blamed" : ""}` },
+    h("span", { class: "place" }, String(weight)),
+    h("button", { type: "button", class: `bar ${column.value ? "one" : "zero"}${byUser ? " flipped" : ""}`, title: label, "aria-label": label, click: () => flip(column.name) },
+      bar, h("b", {}, text)), percent(certainty));
 }
 
-function showSum(place, told) {
-  const { explanation } = told;
-  const values = explanation.read.map((symbol) => explanation.overruled.find((over) => over.name === symbol.name)?.taken ?? symbol.value);
-  const words = values.map((value, i) => h("span", { class: value === explanation.read[i].value ? "" : "taken" }, String(value)));
-  if (!explanation.answer) {
-    place.replaceChildren(h("p", { class: "note" }, "The solver found no sum."));
+function showSum(panel, { explanation, ms }) {
+  const { read, overruled, answer, runner_up: runnerUp } = explanation;
+  if (!answer) {
+    panel.replaceChildren(h("p", { class: "note" }, "The solver found no sum."));
     return;
   }
-  const cost = tag(explanation.overruled.length ? "over" : "fits", explanation.overruled.length ? "overruled" : "fits the formula");
-  const runner = explanation.runner_up;
-  place.replaceChildren(
+  const digits = read.map((symbol) => {
+    const taken = overruled.find((change) => change.name === symbol.name)?.taken ?? symbol.value;
+    return h("span", { class: taken === symbol.value ? "" : "taken" }, String(taken));
+  });
+  panel.replaceChildren(
     h("h2", {}, "The solver's sum"),
-    h("p", { class: "result", id: "addition-sum" }, words[0], " + ", words[1], " = ", h("span", { class: "answer" }, String(explanation.answer.total))),
-    h("p", {}, cost, " ", explanation.overruled.length
-      ? listed(explanation.overruled.map((over) => `${over.name} was read as ${over.read} and taken as ${over.taken}, at a cost of ${rounded(over.cost)}`)) + "."
-      : "What was read is taken as it is."),
-    runner ? h("p", { class: "note" }, `Next best: ${runner.answer.total}, at a cost of ${rounded(runner.cost)}: ` +
-      listed(runner.overruled.map((over) => `${over.name} would be ${over.taken}`)) + ".") : null,
-    h("p", { class: "note" }, `Cost: how certain the network was of the bits that are overruled, as log-odds. ${milliseconds(told.ms)}.`),
+    h("p", { class: "result", id: "addition-sum" }, digits[0], " + ", digits[1], " = ", h("span", { class: "answer" }, String(answer.total))),
+    h("p", {}, ...(overruled.length
+      ? [tag("over", "overruled"), ` ${joined(overruled.map((change) => `${change.name} was read as ${change.read} and changed to ${change.taken}, at a cost of ${rounded(change.cost)}`))}.`]
+      : [tag("fits", "consistent"), " The digits are used as they were read."])),
+    runnerUp ? h("p", { class: "note" }, `Next best: ${runnerUp.answer.total}, at a cost of ${rounded(runnerUp.cost)}: ` +
+      joined(runnerUp.overruled.map((change) => `${change.name} would be ${change.taken}`)) + ".") : "",
+    h("p", { class: "note" }, `The cost is the network's confidence in the overruled bits, in log-odds. Solved in ${milliseconds(ms)}.`),
   );
 }
 
-function showBlame(place, told, wanted, rules) {
+function showBlame(panel, explanation, wanted, rules) {
   if (wanted === "") {
-    place.replaceChildren(h("p", { class: "note" }, "Say which sum you wanted. The solver then names a smallest set of bits that stands in its way: those are what training would push."));
-    return;
+    panel.replaceChildren(h("p", { class: "note" }, "Enter the sum that you want. The solver then finds a minimal set of bits that rules it out. Training would push those bits."));
+  } else if (!fitsBits(wanted)) {
+    panel.replaceChildren(h("p", {}, tag("core", "impossible"), ` No two digits add up to ${wanted}: sums are whole numbers from 0 to 18.`));
+  } else if (!explanation.blame) {
+    panel.replaceChildren(h("p", {}, tag("fits", "possible"), ` The bits as read allow ${wanted}.`));
+  } else if (!explanation.blame.inputs.length) {
+    panel.replaceChildren(h("p", {}, tag("core", "impossible"), ` No two digits add up to ${wanted}.`), constraints(explanation.blame, rules));
+  } else {
+    panel.replaceChildren(
+      h("p", {}, tag("core", "blamed"), ` To get ${wanted}, at least one of these bits must change:`),
+      list(explanation.blame.inputs.map((input) => `${input.name}: ${joined(input.columns.map((column) => `bit ${bitWeight(explanation, column)}`))}`)),
+      constraints(explanation.blame, rules));
   }
-  if (!hasBits(wanted)) {
-    place.replaceChildren(h("p", {}, tag("core", "impossible"), ` No two digits make ${wanted}: sums are whole numbers from 0 to 18.`));
-    return;
-  }
-  if (!told.blame) {
-    place.replaceChildren(h("p", {}, tag("fits", "nobody is blamed"), ` The bits as they were read allow ${wanted}.`));
-    return;
-  }
-  const inputs = told.blame.inputs;
-  if (!inputs.length) {
-    place.replaceChildren(h("p", {}, tag("core", "impossible"), ` No two digits make ${wanted}, whatever is read.`), constraints(told.blame, rules));
-    return;
-  }
-  place.replaceChildren(
-    h("p", {}, tag("core", "blamed"), ` For ${wanted} to come out, these cannot all stay as they were read:`),
-    list(inputs.map((input) => `${input.name}: ${listed(input.columns.map((column) => `bit ${PLACES[bitOf(told, column)]}`))}`)),
-    constraints(told.blame, rules),
-  );
 }
 
-function bitOf(told, name) {
-  for (const symbol of told.read) {
-    const place = symbol.columns.findIndex((column) => column.name === name);
-    if (place >= 0) return place;
-  }
-  return 0;
+function bitWeight(explanation, name) {
+  const symbol = explanation.read.find(({ columns }) => columns.some((column) => column.name === name));
+  return WEIGHTS[symbol.columns.findIndex((column) => column.name === name)];
 }
 
 function constraints(blame, rules) {
-  return h("div", {}, h("p", { class: "note" }, "For the solver knows:"), list(blame.constraints.map((part) => rules[part.index] ?? part.text)));
+  return h("div", {}, h("p", { class: "note" }, "because:"), list(blame.constraints.map((part) => rules[part.index] ?? part.text)));
 }

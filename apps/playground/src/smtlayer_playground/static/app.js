@@ -1,4 +1,4 @@
-// Chooses the page by what stands after # in the address.
+// Shows the page that the URL fragment names, and starts it on the first visit.
 import { find, h } from "/static/ui.js";
 import { startAddition } from "/static/addition.js";
 import { startSudoku } from "/static/sudoku.js";
@@ -6,21 +6,20 @@ import { startLiars } from "/static/liars.js";
 import { startTheory } from "/static/theory.js";
 
 const pages = { addition: startAddition, sudoku: startSudoku, liars: startLiars, theory: startTheory };
-const titles = { addition: "Addition", sudoku: "Sudoku", liars: "Liars", theory: "Theory" };
 const started = new Set();
 
 const about = fetch("/api/about").then((response) => response.json());
 
 async function open() {
-  const asked = location.hash.slice(1);
-  if (asked === "main") return;
-  const name = asked in pages ? asked : "addition";
+  const fragment = location.hash.slice(1);
+  if (fragment === "main") return;
+  const name = fragment in pages ? fragment : "addition";
   for (const other of Object.keys(pages)) find(`page-${other}`).hidden = other !== name;
   for (const link of document.querySelectorAll("nav a")) {
     if (link.hash === `#${name}`) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");
   }
-  document.title = `${titles[name]} · smtlayer playground`;
+  document.title = `${document.querySelector("nav [aria-current]").textContent} · smtlayer playground`;
   if (started.has(name)) return;
   started.add(name);
   try {

@@ -1,11 +1,11 @@
-// Theories to begin with.
+// Example theories.
 export const EXAMPLES = {
   "Exclusive or": {
     inputs: "a, b",
     outputs: "y",
     signs: { a: 1, b: -1 },
     wanted: {},
-    text: `; y tells whether exactly one of a and b holds
+    text: `; y holds if exactly one of a and b does
 (declare-const a Bool)
 (declare-const b Bool)
 (declare-const y Bool)
@@ -32,7 +32,7 @@ export const EXAMPLES = {
     outputs: "fives in 0..4, ones in 0..4",
     signs: {},
     wanted: {},
-    text: `; a price paid in coins of 5 and of 1, with as few ones as possible
+    text: `; a price paid in coins of 5 and 1, with as few ones as possible
 (declare-const seen Int)
 (declare-const fives Int)
 (declare-const ones Int)
@@ -46,7 +46,7 @@ export const EXAMPLES = {
     outputs: "cat_fed, dog_fed",
     signs: { cat_barks: 1, dog_barks: -1, cat_awake: -1, dog_awake: 1 },
     wanted: {},
-    text: `; what a camera and a microphone may report of two animals
+    text: `; what a camera and a microphone report about two animals
 (declare-const cat_barks Bool)
 (declare-const dog_barks Bool)
 (declare-const cat_awake Bool)

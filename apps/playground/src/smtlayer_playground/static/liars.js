@@ -1,5 +1,5 @@
-// Type what three people say; see who is guilty, and why nobody else can be.
-import { asker, find, h, list, listed, milliseconds, percent, rounded, tag } from "/static/ui.js";
+// Three typed sentences: who is guilty, and why no one else can be.
+import { debouncedPost, find, h, joined, list, milliseconds, percent, rounded, tag } from "/static/ui.js";
 
 const EXAMPLES = {
   "One liar": ["Alice says Bob did it.", "Bob says that Charlie is guilty.", "Charlie: Alice is definitely innocent."],
@@ -8,10 +8,10 @@ const EXAMPLES = {
   "Alice speaks twice": ["Alice says Bob did it.", "Alice says Charlie did it.", "Bob says Charlie is innocent."],
   "In your own words": ["“It was Bob, Bob did it!” said Alice", "Bob never lies, says Charlie.", "Alice isn't honest, claims Bob."],
 };
-const WORDS = { speaker: "speaks", subject: "spoken of", claim: "claim" };
+const LABELS = { speaker: "speaker", subject: "about", claim: "claim" };
 
 export async function startLiars(about) {
-  const names = about.liars.names;
+  const { names, run } = about.liars;
   const inputs = [1, 2, 3].map((number) => h("input", { id: `sentence-${number}`, maxlength: "200", autocomplete: "off", input: () => changed() }));
   const chips = inputs.map(() => h("div", { class: "chips" }));
   find("liars-sentences").append(...inputs.map((input, i) =>
@@ -22,20 +22,20 @@ export async function startLiars(about) {
   let accused = null;
   const suspects = names.map((name, i) => h("button", { type: "button", "aria-pressed": "false", click: () => suspect(accused === i ? null : i) }, name));
   find("liars-accused").append(...suspects);
-  tellReader(about);
+  showSource(run);
 
-  const answer = find("liars-answer");
-  const send = asker("liars", answer, (told) => {
-    told.sentences.forEach((sentence, i) => chips[i].replaceChildren(...chipsOf(sentence, i, told)));
-    showVerdict(answer, told);
-    showBlame(find("liars-blame"), told, accused === null ? null : names[accused]);
+  const verdictPanel = find("liars-answer");
+  const send = debouncedPost("liars", verdictPanel, (answer) => {
+    answer.sentences.forEach((sentence, i) => chips[i].replaceChildren(...chipsOf(sentence, i, answer)));
+    showVerdict(verdictPanel, answer);
+    showBlame(find("liars-blame"), answer, accused === null ? null : names[accused]);
   });
   function changed() {
     send(() => ({ sentences: inputs.map((input) => input.value), accused }));
   }
-  function suspect(who) {
-    accused = who;
-    suspects.forEach((button, i) => button.setAttribute("aria-pressed", String(i === who)));
+  function suspect(index) {
+    accused = index;
+    suspects.forEach((button, i) => button.setAttribute("aria-pressed", String(i === index)));
     changed();
   }
   function choose() {
@@ -45,75 +45,66 @@ export async function startLiars(about) {
   choose();
 }
 
-function tellReader(about) {
-  const { run } = about.liars;
-  find("liars-who").textContent = run ? "A network" : "A search for keywords";
+function showSource(run) {
+  find("liars-reader").textContent = run ? "A network" : "A keyword search";
   find("liars-source").textContent = run
-    ? `Network: ${run.folder}. It knows the 21 words of its training; other sentences are searched for keywords.`
-    : "Sentences are read by keywords here, not by a network: names, words of guilt and innocence, “not”, and words such as “maybe” and “definitely”. " +
-      "For a network, train one with “smtlayer train liars-puzzle --method best” and give its folder to “smtlayer demo”.";
+    ? `Network: ${run.folder}. It knows the 21 words that it was trained on; sentences with other words are searched for keywords.`
+    : "The sentences are searched for keywords, without a network: names, words for guilt and innocence, “not”, and words such as “maybe” and “definitely”. " +
+      "To use a network, train one with “smtlayer train liars-puzzle --method best --out runs/liars” and run “smtlayer demo runs/liars”.";
 }
 
-function chipsOf(sentence, number, told) {
-  const core = new Set([...(told.conflict?.parts ?? []), ...(told.blame?.parts ?? [])].filter((p) => p.sentence === number).map((p) => p.part));
-  return Object.entries(sentence).map(([part, read]) => {
-    const kind = read.overruled ? " overruled" : read.read === null ? " free" : "";
-    const text = read.read === null ? "not found" : read.overruled ? `${read.read} → ${read.taken}` : read.read;
-    const sure = read.certainty === null ? "" : ` ${percent(read.certainty)}`;
-    return h("span", { class: `chip${kind}${core.has(part) ? " core" : ""}` }, h("small", {}, `${WORDS[part]}: `), text, h("small", {}, sure));
+/** The speaker, the subject and the claim of a sentence, as read. */
+function chipsOf(sentence, number, answer) {
+  const core = [...(answer.conflict?.parts ?? []), ...(answer.blame?.parts ?? [])].filter((place) => place.sentence === number).map((place) => place.part);
+  return Object.entries(sentence).map(([part, { read, taken, certainty, overruled }]) => {
+    const kind = overruled ? " overruled" : read === null ? " free" : "";
+    const text = read === null ? "not found" : overruled ? `${read} → ${taken}` : read;
+    return h("span", { class: `chip${kind}${core.includes(part) ? " core" : ""}` },
+      h("small", {}, `${LABELS[part]}: `), text, h("small", {}, certainty === null ? "" : ` ${percent(certainty)}`));
   });
 }
 
-function showVerdict(place, told) {
-  const reader = h("p", { class: "note" }, `Read by ${told.reader === "network" ? "the network" : "keywords"}. ${milliseconds(told.ms)}.`);
-  const note = told.note ? h("p", { class: "note" }, told.note) : null;
-  if (!told.guilty) {
-    place.replaceChildren(h("h2", {}, "The solver's verdict"), h("p", {}, "The solver found nobody."), note ?? "", reader);
-    return;
-  }
-  place.replaceChildren(...[
+function showVerdict(panel, answer) {
+  panel.replaceChildren(
     h("h2", {}, "The solver's verdict"),
-    headline(told),
-    h("p", {}, ...verdict(told)),
-    told.conflict ? why(told.conflict, "As they were read, the sentences cannot all stand, for:") : null,
-    note, reader,
-  ].filter(Boolean));
+    ...(answer.guilty ? [
+      headline(answer.suspects),
+      h("p", {}, ...verdict(answer)),
+      ...(answer.conflict ? [h("p", {}, "The sentences as read contradict each other, because:"), list(answer.conflict.rules)] : []),
+    ] : [h("p", {}, "The solver found no one.")]),
+    answer.note ? h("p", { class: "note" }, answer.note) : "",
+    h("p", { class: "note" }, `Read by ${answer.reader === "network" ? "the network" : "keywords"}, solved in ${milliseconds(answer.ms)}.`));
 }
 
-/** Names somebody only if the sentences do. */
-function headline({ suspects }) {
-  const named = suspects.length === 1 || suspects.length === 2;
-  return h("p", { class: "result", id: "liars-guilty" }, named ? [h("span", { class: "answer" }, suspects.join(" or ")), " is guilty"] : "Not decided");
+/** Names the guilty one, or two suspects; three are everyone. */
+function headline(suspects) {
+  const decided = suspects.length === 1 || suspects.length === 2;
+  return h("p", { class: "result", id: "liars-guilty" }, decided ? [h("span", { class: "answer" }, suspects.join(" or ")), " is guilty"] : "Undecided");
 }
 
-function verdict(told) {
-  const others = told.suspects.filter((name) => name !== told.guilty);
-  if (told.overruled.length) {
-    return [tag("over", "overruled"), ` The sentences contradict each other. The cheapest repair, at a cost of ${rounded(told.cost)}: ${listed(phrases(told))}.`,
-      others.length ? ` For the same cost ${listed(told.suspects)} could each be guilty.` : ""];
+function verdict({ suspects, sentences, overruled, cost }) {
+  const several = suspects.length > 1;
+  if (overruled.length) {
+    return [tag("over", "overruled"), ` The sentences contradict each other. The cheapest repair, at a cost of ${rounded(cost)}: ${joined(repairs(sentences))}.`,
+      several ? ` At the same cost, ${joined(suspects)} could each be guilty.` : ""];
   }
-  if (others.length) return [tag("quiet", "several suspects"), ` The sentences do not say enough: ${listed(told.suspects)} could each be guilty.`];
-  return [tag("fits", "fits"), " The sentences fit together, and nobody else can be guilty."];
+  if (several) return [tag("quiet", "several suspects"), ` The sentences are not enough to decide: ${joined(suspects)} could each be guilty.`];
+  return [tag("fits", "consistent"), " The sentences are consistent, and no one else can be guilty."];
 }
 
-function phrases(told) {
-  return told.sentences.flatMap((sentence, i) => Object.entries(sentence).filter(([, read]) => read.overruled)
-    .map(([part, read]) => `in sentence ${i + 1}, ${read.read} → ${read.taken}`));
+function repairs(sentences) {
+  return sentences.flatMap((sentence, i) => Object.values(sentence).filter((part) => part.overruled)
+    .map((part) => `in sentence ${i + 1}, ${part.read} → ${part.taken}`));
 }
 
-function why(blame, words) {
-  return h("div", {}, h("p", {}, words), list(blame.rules));
-}
-
-function showBlame(place, told, name) {
+function showBlame(panel, answer, name) {
   if (name === null) {
-    place.replaceChildren(h("p", { class: "note" }, "Suspect somebody, and the solver says which sentences speak against it."));
-  } else if (!told.blame) {
-    place.replaceChildren(h("p", {}, tag("fits", "possible"), ` The sentences as they were read allow that ${name} is guilty.`));
+    panel.replaceChildren(h("p", { class: "note" }, "Choose a suspect. The solver shows which sentences clear them."));
+  } else if (!answer.blame) {
+    panel.replaceChildren(h("p", {}, tag("fits", "possible"), ` The sentences as read allow that ${name} is guilty.`));
   } else {
-    const sentences = [...new Set(told.blame.parts.map((part) => part.sentence + 1))];
-    place.replaceChildren(
-      h("p", {}, tag("core", "impossible"), ` As they were read, sentence${sentences.length > 1 ? "s" : ""} ${listed(sentences)} rule${sentences.length > 1 ? "" : "s"} out that ${name} is guilty, for:`),
-      list(told.blame.rules));
+    const sentences = [...new Set(answer.blame.parts.map((part) => part.sentence + 1))];
+    const subject = sentences.length > 1 ? `sentences ${joined(sentences)} rule` : `sentence ${sentences[0]} rules`;
+    panel.replaceChildren(h("p", {}, tag("core", "impossible"), ` As read, ${subject} out that ${name} is guilty, because:`), list(answer.blame.rules));
   }
 }

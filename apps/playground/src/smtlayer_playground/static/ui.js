@@ -1,6 +1,6 @@
-// What all pages share: making elements, asking the server, numbers for people.
+// Elements, requests and number formats that all pages share.
 
-/** An element: h("p", { class: "note" }, "text", child, ...); functions are listeners. */
+/** Creates an element: h("p", { class: "note" }, "text", child, ...). Functions are event listeners. */
 export function h(tag, properties = {}, ...children) {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(properties)) {
@@ -14,19 +14,19 @@ export function h(tag, properties = {}, ...children) {
 
 export const find = (id) => document.getElementById(id);
 
-/** Asks the server; what it refuses is an Error with its words. */
-export async function ask(name, question, signal) {
+/** Sends a request to the server. Throws an Error with the server's message if it is rejected. */
+export async function post(name, request, signal) {
   let response;
   try {
     response = await fetch(`/api/${name}`, {
       method: "POST",
       headers: { "Content-Type": "application/json" },
-      body: JSON.stringify(question),
+      body: JSON.stringify(request),
       signal,
     });
   } catch (error) {
     if (error.name === "AbortError") throw error;
-    throw new Error("The server does not answer. Is `smtlayer demo` still running?");
+    throw new Error("The server does not respond. Is `smtlayer demo` still running?");
   }
   const answer = await response.json();
   if (!response.ok) throw new Error(answer.error);
@@ -34,43 +34,44 @@ export async function ask(name, question, signal) {
 }
 
 /**
- * Asks again whenever something changes: waits a moment, lets only the last question count, and
- * shows errors in the place of the answer. Its `cancel` drops a question that has no answer yet.
+ * Returns a debounced `post`: it waits for a pause in the input, shows only the answer to the latest
+ * request, and shows errors in `panel`. Its `cancel` drops a request that has not been answered.
  */
-export function asker(name, place, show, wait = 150) {
-  let timer, running;
+export function debouncedPost(name, panel, show, wait = 150) {
+  let timer, controller;
+  function setBusy(busy) {
+    panel.classList.toggle("waiting", busy);
+    if (busy) panel.setAttribute("aria-busy", "true");
+    else panel.removeAttribute("aria-busy");
+  }
   function cancel() {
     clearTimeout(timer);
-    running?.abort();
-    place.classList.remove("waiting");
-    place.removeAttribute("aria-busy");
+    controller?.abort();
+    setBusy(false);
   }
-  function send(question) {
+  function send(makeRequest) {
     clearTimeout(timer);
     timer = setTimeout(async () => {
-      running?.abort();
-      const own = (running = new AbortController());
-      place.classList.add("waiting");
-      place.setAttribute("aria-busy", "true");
+      controller?.abort();
+      const { signal } = (controller = new AbortController());
+      setBusy(true);
       try {
-        show(await ask(name, question(), own.signal));
+        show(await post(name, makeRequest(), signal));
       } catch (error) {
         if (error.name === "AbortError") return;
-        place.replaceChildren(h("p", { class: "error", role: "alert" }, error.message));
+        panel.replaceChildren(h("p", { class: "error", role: "alert" }, error.message));
       }
-      place.classList.remove("waiting");
-      place.removeAttribute("aria-busy");
+      setBusy(false);
     }, wait);
   }
   return Object.assign(send, { cancel });
 }
 
-/** The probability that a logit stands for, of being true. */
-export const chance = (logit) => 1 / (1 + Math.exp(-logit));
+export const sigmoid = (logit) => 1 / (1 + Math.exp(-logit));
 
-/** A share as people read it; certainty is never rounded up to all. */
-export function percent(share) {
-  const value = 100 * share;
+/** Formats a probability. Less than certain is never rounded to 100 %. */
+export function percent(probability) {
+  const value = 100 * probability;
   return value > 99.5 ? "> 99 %" : `${Math.round(value)} %`;
 }
 
@@ -85,14 +86,12 @@ export const tag = (kind, text) => h("span", { class: `tag ${kind}` }, text);
 export const list = (items) => h("ul", { class: "plain-list" }, items.map((item) => h("li", {}, item)));
 
 /** "a", "a and b", "a, b and c". */
-export function listed(words) {
-  return words.length < 2 ? words.join("") : `${words.slice(0, -1).join(", ")} and ${words.at(-1)}`;
-}
+export const joined = (words) => new Intl.ListFormat("en-GB").format(words.map(String));
 
-/** Where the network of a page comes from. */
+/** Describes the network of a page, and the handwritten digits that the page offers. */
 export function source(run, images) {
-  const read = run.scores.representation;
-  const told = read === undefined ? "" : ` It reads ${(100 * read).toFixed(1)} % of test symbols right.`;
-  return `Network: ${run.folder}${run.data ? `, trained on ${run.data}` : ""}.${told}` +
-    (images ? ` Offered digits: test images of ${images}.` : "");
+  const accuracy = run.scores.representation;
+  return `Network: ${run.folder}${run.data ? `, trained on ${run.data}` : ""}.` +
+    (accuracy === undefined ? "" : ` Symbol accuracy on the test set: ${(100 * accuracy).toFixed(1)} %.`) +
+    (images ? ` Handwritten digits: test images of ${images}.` : "");
 }

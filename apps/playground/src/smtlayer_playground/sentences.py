@@ -1,8 +1,8 @@
-"""This file reads the sentences of a liar's puzzle: by keywords, or by a trained network."""
+"""Reads the sentences of a liar's puzzle, by keywords or with a trained network."""
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor, nn
@@ -19,12 +19,12 @@ _INNOCENCE = re.compile(r"\b(?:innocent|good|honest|truthful|tells the truth)\b"
 _NOT = re.compile(r"\b(?:not|never|no)\b|n['\u2019]t\b")
 _VAGUE = re.compile(r"\b(?:maybe|perhaps|probably|possibly|might|may|think|guess)\b")
 _SURE = re.compile(r"\b(?:definitely|certainly|surely|absolutely|must)\b")
-_USUAL, _UNSURE, _CERTAIN = 3.0, 1.0, 4.5  # log-odds of what keywords say
+_USUAL, _UNSURE, _CERTAIN = 3.0, 1.0, 4.5  # log-odds of a keyword
 
 
 @dataclass(frozen=True, eq=False)
-class Sentences:
-    """What was read in three sentences: seven columns each, as the theory has them."""
+class SentenceReading:
+    """The reading of three sentences, with seven columns per sentence in the theory's order."""
 
     logits: Tensor  # (1, 21)
     known: Tensor  # (1, 21) bool, False where nothing was found
@@ -32,14 +32,15 @@ class Sentences:
     note: str = ""
 
 
-def by_keywords(sentences: Sequence[str]) -> Sentences:
-    """Looks for names and for words of guilt and innocence.
+def read_by_keywords(sentences: Sequence[str]) -> SentenceReading:
+    """Searches sentences for names and for words for guilt and innocence.
 
-    Who is named first speaks, the next one is spoken of. Words such as "maybe" and "definitely"
-    make the claim less or more certain. What is not found is left free for the solver.
+    The first name is the speaker, the second one the subject. Words such as "maybe" make the claim
+    less certain, words such as "definitely" more certain. Parts that are not found are left free
+    for the solver.
 
     Examples:
-        >>> read = by_keywords(["Alice says Bob isn't guilty.", "Bob: maybe Alice.", "Hm."])
+        >>> read = read_by_keywords(["Alice says Bob isn't guilty.", "Bob: maybe Alice.", "Hm."])
         >>> read.logits[0, :7].tolist()
         [3.0, -3.0, -3.0, -3.0, 3.0, -3.0, -3.0]
         >>> read.known[0].reshape(3, 7).sum(-1).tolist()
@@ -48,28 +49,27 @@ def by_keywords(sentences: Sequence[str]) -> Sentences:
     rows = [_columns(sentence.lower()) for sentence in sentences]
     logits = torch.tensor([[value or 0.0 for row in rows for value in row]])
     known = torch.tensor([[value is not None for row in rows for value in row]])
-    return Sentences(logits, known, "keywords")
+    return SentenceReading(logits, known, "keywords")
 
 
-def by_network(network: nn.Module, sentences: Sequence[str]) -> Sentences:
-    """Asks a trained network where it knows all the words, else looks for keywords."""
-    written = [_written(sentence) for sentence in sentences]
-    strange = [word for text in written for word in text.split() if word not in WORDS]
-    if strange or any(not 1 <= len(text.split()) <= LONGEST for text in written):
-        why = f"does not know the word {strange[0][:30]!r}" if strange else "reads 1 to 10 words"
-        found = by_keywords(sentences)
-        note = f"The network {why}, so keywords were looked for instead."
-        return Sentences(found.logits, found.known, found.reader, note)
+def read_by_network(network: nn.Module, sentences: Sequence[str]) -> SentenceReading:
+    """Reads sentences with a trained network if it knows all words, and by keywords otherwise."""
+    texts = [_normalized(sentence) for sentence in sentences]
+    unknown = [word for text in texts for word in text.split() if word not in WORDS]
+    if unknown or any(not 1 <= len(text.split()) <= LONGEST for text in texts):
+        why = f"does not know the word {unknown[0][:30]!r}" if unknown else "reads 1 to 10 words"
+        note = f"The network {why}, so the sentences were read by keywords."
+        return replace(read_by_keywords(sentences), note=note)
     with torch.no_grad():
-        logits = network(torch.tensor([[tokens(text) for text in written]]))
-    return Sentences(logits, torch.ones_like(logits, dtype=torch.bool), "network")
+        logits = network(torch.tensor([[tokens(text) for text in texts]]))
+    return SentenceReading(logits, torch.ones_like(logits, dtype=torch.bool), "network")
 
 
-def _written(sentence: str) -> str:
-    """As the network's training had it: small letters, stops and colons apart, a stop at the end.
+def _normalized(sentence: str) -> str:
+    """A sentence as in the training data: lower case, punctuation as words, a full stop at the end.
 
     Examples:
-        >>> _written("Bob: Alice did it")
+        >>> _normalized("Bob: Alice did it")
         'bob : alice did it .'
     """
     spaced = re.sub(r"([:.])", r" \1 ", sentence.lower()).split()
@@ -77,7 +77,7 @@ def _written(sentence: str) -> str:
 
 
 def _columns(sentence: str) -> list[float | None]:
-    """Three for the speaker, three for whom it is about, one for the accusation."""
+    """Three columns for the speaker, three for the subject, one for the accusation."""
     speaker, subject = _people(sentence)
     return [*_one_of(speaker), *_one_of(subject), _claim(sentence)]
 
