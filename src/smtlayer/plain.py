@@ -1,4 +1,4 @@
-"""Conversion of numbers of any library to plain Python numbers, as JSON and TOML need them."""
+"""Plain Python numbers of numbers of any library, as JSON and TOML need them, and their text."""
 
 import math
 import operator
@@ -11,23 +11,14 @@ from smtlayer.errors import ConfigError
 
 
 def whole(value: object) -> int:
-    """A whole number as an int.
-
-    Raises:
-        TypeError: If the value is not a whole number, or is a bool.
-    """
+    """A whole number as an int; raises TypeError for other values, and for a bool."""
     if isinstance(value, bool):
         raise TypeError("a bool is not a number")
     return operator.index(value)  # type: ignore[arg-type]
 
 
 def number(value: object) -> float:
-    """A number as a float.
-
-    Raises:
-        TypeError: If the value is not a number, or is a bool.
-        OverflowError: If it is too large for a float.
-    """
+    """A number as a float; raises TypeError for other values and a bool, or OverflowError."""
     if isinstance(value, bool) or not isinstance(value, Real):
         raise TypeError("not a number")
     return float(value)
@@ -47,6 +38,11 @@ def is_finite(value: object, least: float = -math.inf) -> bool:
         return math.isfinite(number(value)) and number(value) >= least
     except (TypeError, OverflowError):
         return False
+
+
+def counted(count: int, noun: str) -> str:
+    """A number with its noun: `1 row`, `2 rows`."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def make_plain(options: Any) -> None:

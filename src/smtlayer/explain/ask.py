@@ -16,7 +16,7 @@ import math
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property, partial
 from itertools import compress
 from typing import Any, final
 
@@ -65,20 +65,14 @@ class _Row:
 
 @final
 class Explainer:
-    """Explains the answers of one solver.
-
-    Args:
-        solver: The solver.
-        inference: The rule by which it answers.
-        weights: The weights of inputs.
-    """
+    """Explains the answers of one solver by an inference rule."""
 
     def __init__(self, solver: Solver, inference: ForwardRule, weights: Weights) -> None:
         self._solver, self._inference, self._weights = solver, inference, weights
         self._theory = solver.theory
         self._inputs, self._outputs = self._theory.input_symbols, self._theory.output_symbols
         self._runners_up = RunnersUp(solver)
-        self._constraints: dict[int, ConstraintRef] = {}
+        self._constraint = cache(partial(ConstraintRef.of, self._theory))
         self._lock = threading.Lock()  # the compiled parts answer one query at a time
 
     @cached_property
@@ -88,14 +82,9 @@ class Explainer:
     def explain(
         self, logits: Tensor, signs: Tensor, wanted: Tensor, *, runner_up: bool, timeout_s: float
     ) -> Explanations:
-        """Explains each row.
+        """Explains each row: see `SMTLayer.explain`.
 
-        Args:
-            logits: (B, n).
-            signs: (B, n) int8, 0 where an input is not known.
-            wanted: (B, m) int8, 0 where nothing is wanted.
-            runner_up: Whether to look for the best model with other outputs.
-            timeout_s: Time limit of each search for constraints, and of each runner-up.
+        Logits and signs are (B, n), wanted is (B, m); a sign is 0 where nothing is known or wanted.
         """
         check_limit("SMTLayer.explain", "timeout_s", timeout_s)
         if not len(signs):
@@ -133,10 +122,13 @@ class Explainer:
         allows, blame = self._contradiction(row, against, row.wanted, timeout_s)
         answered = row.status == Status.SAT
         overruled = self._overruled(row, row.inputs) if answered else ()
+        status: ExplanationStatus = "repaired" if overruled else "fits"
+        if not answered:
+            status = "unknown" if row.status == Status.UNKNOWN else "contradicts"
         search = runner_up and answered
         rival, rivals = self._runner_up(row, timeout_s) if search else (None, "not asked")
         return Explanation(
-            status=_status(row, overruled),
+            status=status,
             read=tuple(self._read(row)),
             answer=_values(self._outputs, row.outputs) if answered else None,
             overruled=overruled,
@@ -161,17 +153,15 @@ class Explainer:
 
     def _overruled(self, row: _Row, inputs: list[int]) -> tuple[Overruled, ...]:
         changed = [int(s != 0 and s != x) for s, x in zip(row.signs, inputs, strict=True)]
-        return tuple(
-            Overruled(
-                symbol.name,
-                symbol.value(row.signs[symbol.columns]),
-                symbol.value(inputs[symbol.columns]),
-                math.fsum(compress(row.weights[symbol.columns], changed[symbol.columns])),
-                tuple(compress(symbol.column_names, changed[symbol.columns])),
-            )
-            for symbol in self._inputs
-            if any(changed[symbol.columns])
-        )
+        found = []
+        for symbol in self._inputs:
+            own = symbol.columns
+            columns = tuple(compress(symbol.column_names, changed[own]))
+            if columns:
+                cost = math.fsum(compress(row.weights[own], changed[own]))
+                read, taken = symbol.value(row.signs[own]), symbol.value(inputs[own])
+                found.append(Overruled(symbol.name, read, taken, cost, columns))
+        return tuple(found)
 
     def _contradiction(
         self, row: _Row, core: _Core | None, wanted: list[int], timeout_s: float
@@ -193,21 +183,16 @@ class Explainer:
             _blamed(self._outputs, goal, wanted),
         )
 
-    def _constraint(self, place: int) -> ConstraintRef:
-        if place not in self._constraints:
-            self._constraints[place] = ConstraintRef.of(self._theory, place)
-        return self._constraints[place]
-
     def _runner_up(self, row: _Row, timeout_s: float) -> tuple[RunnerUp | None, RunnerUpStatus]:
         signs = torch.tensor(row.signs, dtype=torch.int8, device="cpu")
         weights = torch.tensor(row.weights, dtype=torch.float64, device="cpu")
         outputs = torch.tensor(row.outputs, dtype=torch.int8, device="cpu")
         found = self._runners_up.find(signs, weights, outputs, timeout_s)
-        if found.status is not Status.SAT:
-            return None, "impossible" if found.status is Status.UNSAT else "unknown"
-        overruled = self._overruled(row, found.inputs.tolist())
-        answer = _values(self._outputs, found.outputs.tolist())
-        return RunnerUp(answer, overruled, found.cost, found.proved), "found"
+        if found.status.item() != Status.SAT:
+            return None, "impossible" if found.status.item() == Status.UNSAT else "unknown"
+        overruled = self._overruled(row, found.inputs[0].tolist())
+        answer = _values(self._outputs, found.outputs[0].tolist())
+        return RunnerUp(answer, overruled, found.cost.item(), bool(found.proved)), "found"
 
 
 def wanted_signs(
@@ -215,12 +200,11 @@ def wanted_signs(
 ) -> Tensor:
     """The wanted outputs that a user gives as signs, (B, m) int8; 0 for no opinion."""
     if isinstance(wanted, Mapping):
-        strange = [name for name in wanted if not isinstance(name, str)]
-        if strange:
-            raise ArgumentTypeError(
-                "SMTLayer.explain expects wanted by the names of symbols, as strings. "
-                f"Got {strange[0]!r}."
-            )
+        for name in wanted:
+            if not isinstance(name, str):
+                raise ArgumentTypeError(
+                    f"SMTLayer.explain expects wanted by symbol name, as strings. Got {name!r}."
+                )
         wanted = theory.encode_outputs(**wanted)
     elif wanted is None:
         wanted = torch.zeros(theory.n_outputs, dtype=torch.int8, device="cpu")
@@ -230,16 +214,15 @@ def wanted_signs(
             f"symbol name. Got {type(wanted).__name__}."
         )
     shape = (*logits.shape[:-1], theory.n_outputs)
-    refusal = ArgumentError(
-        f"SMTLayer.explain expects wanted of shape {shape}, one column per theory output. "
-        f"Got {tuple(wanted.shape)}."
-    )
-    if wanted.shape[-1:] != shape[-1:]:  # a single column would be expanded
-        raise refusal
     try:
+        if wanted.shape[-1:] != shape[-1:]:
+            raise RuntimeError("a single column would be expanded")
         given = wanted.detach().to(logits.device).expand(shape).reshape(-1, theory.n_outputs)
     except RuntimeError as error:
-        raise refusal from error
+        raise ArgumentError(
+            f"SMTLayer.explain expects wanted of shape {shape}, one column per theory output. "
+            f"Got {tuple(wanted.shape)}."
+        ) from error
     signs = torch.where(given, 1, -1) if given.dtype == torch.bool else given
     odd = (signs != 0) & (signs.abs() != 1)
     if odd.any():
@@ -248,12 +231,6 @@ def wanted_signs(
             f"opinion. Got {signs[odd][0].item()!r}."
         )
     return signs.to(torch.int8)
-
-
-def _status(row: _Row, overruled: Sequence[Overruled]) -> ExplanationStatus:
-    if row.status != Status.SAT:
-        return "unknown" if row.status == Status.UNKNOWN else "contradicts"
-    return "repaired" if overruled else "fits"
 
 
 def _values(symbols: Sequence[Symbol], row: _Signs) -> dict[str, Any]:
@@ -266,23 +243,18 @@ def _wanted_values(symbols: Sequence[Symbol], row: _Signs) -> dict[str, Any]:
     for symbol in symbols:
         signs = row[symbol.columns]
         value = symbol.value(signs)
-        if value is not None:
-            found[symbol.name] = value
-        else:
-            pairs = zip(symbol.column_names, signs, strict=True)
-            found |= {name: sign > 0 for name, sign in pairs if sign}
+        pairs = zip(symbol.column_names, signs, strict=True)
+        columns = {name: sign > 0 for name, sign in pairs if sign}
+        found |= columns if value is None else {symbol.name: value}
     return found
 
 
 def _blamed(symbols: Sequence[Symbol], part: _Signs, whole: _Signs) -> tuple[BlamedSymbol, ...]:
     """The symbols with blamed columns, those not 0 in `part`, and their values in `whole`."""
-    return tuple(
-        BlamedSymbol(
-            symbol.name,
-            symbol.kind,
-            symbol.value(whole[symbol.columns]),
-            tuple(compress(symbol.column_names, part[symbol.columns])),
-        )
-        for symbol in symbols
-        if any(part[symbol.columns])
-    )
+    found = []
+    for symbol in symbols:
+        columns = tuple(compress(symbol.column_names, part[symbol.columns]))
+        if columns:
+            value = symbol.value(whole[symbol.columns])
+            found.append(BlamedSymbol(symbol.name, symbol.kind, value, columns))
+    return tuple(found)

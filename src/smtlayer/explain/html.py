@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from html import escape
 
 from smtlayer.explain.result import Explanation
-from smtlayer.explain.text import first_rows, left_out, statements, verdict
+from smtlayer.explain.text import ROWS, left_out, statements, verdict
 
 # Colours that are legible on white and on black; text has the colour of the notebook.
 _COLOUR = {"fits": "#2e9e5b", "repaired": "#d08700", "contradicts": "#d64545", "unknown": "#8a8f98"}
@@ -33,6 +33,5 @@ def explanations_html(rows: Sequence[Explanation]) -> str:
         return "<div>No rows to explain.</div>"
     if len(rows) == 1:
         return explanation_html(rows[0])
-    shown = first_rows(rows)
-    boxes = [explanation_html(row, f"Row {i}. ") for i, row in enumerate(shown)]
+    boxes = [explanation_html(row, f"Row {i}. ") for i, row in enumerate(rows[:ROWS])]
     return "".join([*boxes, *(f"<div>{escape(line)}</div>" for line in left_out(rows))])

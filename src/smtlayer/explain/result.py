@@ -130,8 +130,7 @@ class Explanation:
 
     def to_dict(self) -> dict[str, Any]:
         """Returns plain data for JSON, with None for numbers that JSON lacks."""
-        plain = _plain(self)
-        assert isinstance(plain, dict)
+        plain: dict[str, Any] = _plain(self)
         return {"fits": self.fits} | plain
 
     def __repr__(self) -> str:

@@ -9,7 +9,8 @@ differ from it. The larger theory is compiled once for all answers.
 
 import copy
 import time
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from itertools import takewhile
 from typing import final
 
 import torch
@@ -23,18 +24,7 @@ from smtlayer.solvers.z3_calls import milliseconds
 from smtlayer.theory import Theory
 from smtlayer.theory.declarations import fresh_prefix
 
-_BATCH = 64  # queries between two looks at the clock
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Rival:
-    """The best model with other outputs that was found."""
-
-    status: Status  # UNSAT: no other outputs are possible
-    inputs: Tensor  # (n,) int8
-    outputs: Tensor  # (m,) int8
-    cost: float
-    proved: bool  # no model with other outputs costs less
+_BATCH = 64  # queries between checks of the time
 
 
 @final
@@ -45,42 +35,36 @@ class RunnersUp:
         self._solver = solver
         self._with_twins: tuple[int, Solver] | None = None  # a time limit and its solver
 
-    def find(self, signs: Tensor, weights: Tensor, outputs: Tensor, timeout_s: float) -> Rival:
-        """Returns the cheapest model of one row with other outputs.
+    def find(self, signs: Tensor, weights: Tensor, outputs: Tensor, timeout_s: float) -> Solution:
+        """Returns the cheapest model of a row, (n,) signs, with other outputs than these (m,).
 
-        Args:
-            signs: (n,) int8.
-            weights: (n,) float64.
-            outputs: (m,) int8, the answer.
-            timeout_s: Time limit.
+        The result is a batch of one row.
         """
         if self._solver.limit_ms is None:
             return self._by_column(signs, weights, outputs, timeout_s)
         wanted = torch.cat([torch.zeros_like(outputs), outputs])
         solver = self._compiled(max(1, milliseconds(timeout_s)))
-        return _rival(solver.maximize(signs[None], weights[None], wanted[None]), 0, len(outputs))
+        found = solver.maximize(signs[None], weights[None], wanted[None])
+        return replace(found, outputs=found.outputs[:, : len(outputs)])
 
     def _by_column(
         self, signs: Tensor, weights: Tensor, outputs: Tensor, timeout_s: float
-    ) -> Rival:
+    ) -> Solution:
         deadline = time.monotonic() + timeout_s
         flipped = torch.diag(-outputs)[_deciding(self._solver.theory, outputs)]  # (k, m)
-        best, proved = None, True
-        for start in range(0, len(flipped), _BATCH):
-            if time.monotonic() > deadline:
-                proved = False
-                break
-            wanted = flipped[start : start + _BATCH]
-            rows = len(wanted)
-            found = self._solver.maximize(signs.expand(rows, -1), weights.expand(rows, -1), wanted)
-            proved = proved and bool(found.proved.all())
-            rival = _rival(found, int(found.cost.argmin()), len(outputs))
-            if best is None or rival.cost < best.cost:
-                best = rival
-        if best is None or best.status is not Status.SAT:
-            status = Status.UNSAT if proved else Status.UNKNOWN
-            return Rival(status, signs, outputs, torch.inf, proved)
-        return replace(best, proved=proved)
+        found = [
+            self._solver.maximize(signs.expand(len(w), -1), weights.expand(len(w), -1), w)
+            for w in takewhile(lambda _: time.monotonic() <= deadline, torch.split(flipped, _BATCH))
+        ]
+        complete = sum(len(part.status) for part in found) == len(flipped)
+        proved = torch.tensor([complete and all(part.proved.all() for part in found)], device="cpu")
+        best = min(found, key=lambda part: part.cost.min().item(), default=None)
+        if best is None or best.cost.isinf().all():
+            status = torch.where(proved, Status.UNSAT, Status.UNKNOWN)
+            cost = torch.full_like(status, torch.inf, dtype=torch.float64)
+            return Solution(status, signs[None], outputs[None], cost, proved)
+        i = best.cost.argmin()[None]
+        return Solution(best.status[i], best.inputs[i], best.outputs[i], best.cost[i], proved)
 
     def _compiled(self, limit_ms: int) -> Solver:
         if self._with_twins is None or self._with_twins[0] != limit_ms:
@@ -91,16 +75,6 @@ class RunnersUp:
                 solver = Z3(limit_ms).compile(theory)
             self._with_twins = limit_ms, solver
         return self._with_twins[1]
-
-
-def _rival(found: Solution, i: int, n_outputs: int) -> Rival:
-    return Rival(
-        Status(int(found.status[i])),
-        found.inputs[i],
-        found.outputs[i, :n_outputs],
-        float(found.cost[i]),
-        bool(found.proved[i]),
-    )
 
 
 def _deciding(theory: Theory, outputs: Tensor) -> Tensor:
@@ -119,8 +93,4 @@ def _with_other_outputs(theory: Theory) -> Theory:
     stem = fresh_prefix(own.formulas, "twin")
     twins = [z3.Bool(f"{stem}_{i}", own.inputs[0].ctx) for i in range(own.n_outputs)]
     differ = z3.Or([z3.Xor(twin, column) for twin, column in zip(twins, own.outputs, strict=True)])
-    return Theory(
-        [*own.constraints, differ],
-        inputs=own.input_symbols,
-        outputs=[*own.output_symbols, *twins],
-    )
+    return Theory([*own.constraints, differ], own.input_symbols, [*own.output_symbols, *twins])

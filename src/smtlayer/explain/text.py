@@ -5,13 +5,8 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from smtlayer.explain.result import (
-    BlamedSymbol,
-    Contradiction,
-    Explanation,
-    Overruled,
-    SymbolRead,
-)  # fmt: skip
+from smtlayer.explain.result import BlamedSymbol, Contradiction, Explanation, Overruled, SymbolRead
+from smtlayer.plain import counted
 from smtlayer.theory.values import shortened
 
 _WIDTH = 80
@@ -19,7 +14,7 @@ _HEADING = 12  # columns
 _SYMBOLS = 8  # shown one by one; of more, only some
 _LEAST = 3
 _CONSTRAINTS = 6
-_ROWS = 20  # of a batch that are shown
+ROWS = 20  # of a batch that are shown
 _UNBROKEN = re.compile(r" = | %|\(cost ")  # no line breaks there
 _NO_BREAK = "\xa0"
 
@@ -53,24 +48,18 @@ def explanations_text(rows: Sequence[Explanation]) -> str:
         return "No rows to explain."
     if len(rows) == 1:
         return explanation_text(rows[0])
-    shown = first_rows(rows)
-    parts = [explanation_text(row, f"Row {i}. ") for i, row in enumerate(shown)]
+    parts = [explanation_text(row, f"Row {i}. ") for i, row in enumerate(rows[:ROWS])]
     return "\n\n".join([*parts, *left_out(rows)])
-
-
-def first_rows(rows: Sequence[Explanation]) -> Sequence[Explanation]:
-    """The rows of a batch that are shown."""
-    return rows[:_ROWS]
 
 
 def left_out(rows: Sequence[Explanation]) -> list[str]:
     """A line about the rows of a batch that are not shown, if any."""
-    left = len(rows) - _ROWS
+    left = len(rows) - ROWS
     if left <= 0:
         return []
     counts = {word: sum(row.status == s for row in rows) for s, word in _COUNTED.items()}
     summary = ", ".join(f"{count} {word}" for word, count in counts.items() if count)
-    return [f"... and {_count(left, 'more row')}. Of all {len(rows)}: {summary}."]
+    return [f"... and {counted(left, 'more row')}. Of all {len(rows)}: {summary}."]
 
 
 def verdict(row: Explanation) -> str:
@@ -88,12 +77,7 @@ def verdict(row: Explanation) -> str:
 
 
 def statements(row: Explanation, goal: str = "") -> list[Statement]:
-    """The parts of an explanation, each with a heading.
-
-    Args:
-        row: The explanation.
-        goal: Words for the wanted values; by default the values.
-    """
+    """The parts of an explanation, each with a heading; `goal` may describe the wanted values."""
     found: list[Statement] = [("read", _read_lines(row))]
     if row.conflict is not None:
         found.append(("conflict", _blame_lines(row.conflict, row)))
@@ -118,10 +102,8 @@ def _read_lines(row: Explanation) -> list[str]:
     if len(known) <= _SYMBOLS:
         return [", ".join([*map(_read, known), *tail])]
     least = sorted(known, key=lambda symbol: symbol.certainty)[:_LEAST]
-    return [
-        ", ".join([f"{len(known)} symbols", *tail]),
-        f"least certain: {', '.join(map(_read, least))}",
-    ]
+    count = ", ".join([f"{len(known)} symbols", *tail])
+    return [count, f"least certain: {', '.join(map(_read, least))}"]
 
 
 def _read(symbol: SymbolRead) -> str:
@@ -148,7 +130,7 @@ def _blame_lines(blame: Contradiction, row: Explanation) -> list[str]:
         return [f"{who} {verb} {labels[0]}", *doubt]
     lines = [f"- {label}" for label in labels[:_CONSTRAINTS]]
     if len(labels) > _CONSTRAINTS:
-        lines.append(f"- and {_count(len(labels) - _CONSTRAINTS, 'more constraint')}")
+        lines.append(f"- and {counted(len(labels) - _CONSTRAINTS, 'more constraint')}")
     return [f"{who} {verb}:", *lines, *doubt]
 
 
@@ -249,7 +231,3 @@ def percent(probability: float) -> str:
 def number(cost: float) -> str:
     """A cost as text."""
     return "0" if cost < 1e-99 else f"{cost:.2f}" if cost >= 0.01 else f"{cost:.1e}"
-
-
-def _count(count: int, word: str) -> str:
-    return f"{count} {word}" if count == 1 else f"{count} {word}s"
