@@ -21,7 +21,6 @@ except ImportError as error:  # raised by the constructor, so that every module 
 
 _FORWARD = ("rows", "sat", "unsat", "unknown", "unproved", "cache_hits")
 _BACKWARD = ("correct", "blamed", "without_gradient", "contradicted", "undecided")
-_CLOCK = "clock"
 
 _Snapshot = dict[str, float]  # all counts and the clock at one moment
 
@@ -87,7 +86,13 @@ class SolverCallback(Callback):
     def on_train_start(self, trainer: "Trainer", pl_module: "LightningModule") -> None:
         """Determines the number of steps."""
         _check_layers(pl_module)
-        self._total = self._given or _estimate(trainer)
+        steps = self._given or trainer.estimated_stepping_batches
+        if math.isinf(steps) or steps < 1:  # -1 for data without a length
+            raise ArgumentError(
+                "SolverCallback does not know how many steps this training will have. "
+                "Set max_steps in the Trainer, or pass total to the callback."
+            )
+        self._total = int(steps)
         self._set_progress(trainer, pl_module)
         self._window = {}
         self._begin(pl_module)  # after a restart within an epoch, no epoch starts
@@ -110,17 +115,16 @@ class SolverCallback(Callback):
         self._set_progress(trainer, pl_module)
         if self._every and trainer.global_step % self._every == 0:
             now = _snapshot(pl_module)
-            values = _values(_since(self._window, now, trainer), _FORWARD + _BACKWARD)
+            values = _metrics(self._window, now, trainer, _FORWARD + _BACKWARD, after="_step")
             self._window = now
             for logger in trainer.loggers:
                 # as Lightning numbers the steps of its own metrics
-                logger.log_metrics(_named(values, "", "_step"), step=trainer.global_step - 1)
+                logger.log_metrics(values, step=trainer.global_step - 1)
 
     def on_train_epoch_end(self, trainer: "Trainer", pl_module: "LightningModule") -> None:
         """Logs the counts of the epoch."""
-        values = _values(_since(self._epoch, _snapshot(pl_module), trainer), _FORWARD + _BACKWARD)
-        values["progress"] = self._progress(trainer)
-        _log(pl_module, _named(values))
+        values = _metrics(self._epoch, _snapshot(pl_module), trainer, _FORWARD + _BACKWARD)
+        _log(pl_module, values | {"solver/progress": self._progress(trainer)})
 
     def on_validation_start(self, trainer: "Trainer", pl_module: "LightningModule") -> None:
         """Keeps the counts at the start of validation or test."""
@@ -133,14 +137,14 @@ class SolverCallback(Callback):
         for start in (self._epoch, self._window):
             for name in start:
                 start[name] += now[name] - self._evaluation[name]
-        _log(pl_module, _named(_values(_since(self._evaluation, now, trainer), _FORWARD), "val_"))
+        _log(pl_module, _metrics(self._evaluation, now, trainer, _FORWARD, "val_"))
 
     on_test_start = on_validation_start
 
     def on_test_epoch_end(self, trainer: "Trainer", pl_module: "LightningModule") -> None:
         """Logs the counts of the test."""
-        values = _values(_since(self._evaluation, _snapshot(pl_module), trainer), _FORWARD)
-        _log(pl_module, _named(values, "test_"))
+        now = _snapshot(pl_module)
+        _log(pl_module, _metrics(self._evaluation, now, trainer, _FORWARD, "test_"))
 
     def _progress(self, trainer: "Trainer") -> float:
         return min(1.0, trainer.global_step / self._total)
@@ -169,43 +173,27 @@ def _check_layers(module: "LightningModule") -> None:
         )
 
 
-def _estimate(trainer: "Trainer") -> int:
-    steps = trainer.estimated_stepping_batches
-    if math.isinf(steps) or steps < 1:  # -1 for data without a length
-        raise ArgumentError(
-            "SolverCallback does not know how many steps this training will have. "
-            "Set max_steps in the Trainer, or pass total to the callback."
-        )
-    return int(steps)
-
-
 def _snapshot(module: "LightningModule") -> _Snapshot:
-    return solver_counts(module) | {_CLOCK: time.perf_counter()}
+    return solver_counts(module) | {"clock": time.perf_counter()}
 
 
-def _since(before: _Snapshot, now: _Snapshot, trainer: "Trainer") -> _Snapshot:
-    """The difference of two snapshots, summed over processes."""
-    passed = {name: float(now[name] - before[name]) for name in now}
-    if trainer.world_size == 1:
-        return passed
-    device = trainer.strategy.root_device
-    mine = torch.tensor(list(passed.values()), dtype=torch.float64, device=device)
-    total = torch.as_tensor(trainer.strategy.reduce(mine, reduce_op="sum"))
-    return dict(zip(passed, total.tolist(), strict=True))
-
-
-def _values(passed: _Snapshot, names: tuple[str, ...]) -> dict[str, float]:
-    """The values to log: counts, and fractions of rows and of time."""
+def _metrics(
+    start: _Snapshot, now: _Snapshot, trainer: "Trainer", names: tuple[str, ...],
+    before: str = "", after: str = "",
+) -> dict[str, float]:  # fmt: skip
+    """The values to log, summed over processes: counts, and fractions of rows and of time."""
+    passed = {name: float(now[name] - start[name]) for name in now}
+    if trainer.world_size > 1:
+        device = trainer.strategy.root_device
+        mine = torch.tensor(list(passed.values()), dtype=torch.float64, device=device)
+        total = torch.as_tensor(trainer.strategy.reduce(mine, reduce_op="sum"))
+        passed = dict(zip(passed, total.tolist(), strict=True))
     values = {name: passed[name] for name in names}
     values["seconds"] = passed["solver_seconds"]
     for name in ("unknown", "unproved", "blamed", "contradicted"):
         if name in names:
             values[f"{name}_share"] = passed[name] / max(1.0, passed["rows"])
-    values["time_share"] = passed["solver_seconds"] / max(1e-9, passed[_CLOCK])
-    return values
-
-
-def _named(values: dict[str, float], before: str = "", after: str = "") -> dict[str, float]:
+    values["time_share"] = passed["solver_seconds"] / max(1e-9, passed["clock"])
     return {f"solver/{before}{name}{after}": value for name, value in values.items()}
 
 

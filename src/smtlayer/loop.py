@@ -11,8 +11,6 @@ from smtlayer.errors import ArgumentError
 from smtlayer.nn import SMTLayer
 from smtlayer.plain import is_finite, is_whole
 
-_STATE = ("done", "optimizer", "schedule")
-
 
 def solver_layers(module: nn.Module) -> list[SMTLayer]:
     """All solver layers of a module, including the module itself."""
@@ -121,7 +119,12 @@ class Stepper:
         Raises:
             ArgumentError: If it is not such a state, or lacks the state of the schedule.
         """
-        _check_state(state)
+        if not isinstance(state, Mapping) or not state.keys() >= {"done", "optimizer", "schedule"}:
+            got = list(state) if isinstance(state, Mapping) else state
+            raise ArgumentError(
+                f"Stepper expects a state from its state_dict(), a dict with done, optimizer, "
+                f"schedule. Got {got!r}."
+            )
         if self.schedule is not None and state["schedule"] is None:
             raise ArgumentError(
                 "Stepper expects the state of a Stepper with a schedule. Got one without. "
@@ -136,14 +139,3 @@ class Stepper:
     def _set_progress(self) -> None:
         for layer in self._layers:
             layer.progress = min(1.0, self.done / self.total)
-
-
-def _check_state(state: object) -> None:
-    """Raises unless the state comes from `state_dict`."""
-    if isinstance(state, Mapping) and all(key in state for key in _STATE):
-        return
-    got = list(state) if isinstance(state, Mapping) else state
-    raise ArgumentError(
-        f"Stepper expects a state from its state_dict(), a dict with {', '.join(_STATE)}. "
-        f"Got {got!r}."
-    )

@@ -9,7 +9,7 @@ import z3
 from smtlayer.errors import ConfigError, TheoryError, TooManyModelsError
 from smtlayer.lab import problems as lab_problems
 from smtlayer.lab.laboratory import LabOptions, LabResult, LabRun, run_lab
-from smtlayer.lab.problems import problem_of, symbols_in
+from smtlayer.lab.problems import problem_of
 from smtlayer.nn import core
 from smtlayer.theory import Theory, one_hot
 from smtlayer_studies.tasks.lab_problems import task_problem
@@ -99,7 +99,7 @@ def test_what_is_shown_has_every_kind_and_what_is_tested_is_the_rest():
     assert (len(problem.shown), len(problem.tested)) == (13, 51)
     rows = torch.cat([problem.shown.inputs, problem.tested.inputs])
     assert len({tuple(row) for row in rows.tolist()}) == 64
-    kinds = torch.cat(symbols_in(problem.shown.inputs, problem.widths))
+    kinds = torch.cat(problem.shown.inputs.split(problem.widths, dim=-1))
     assert len({tuple(kind) for kind in kinds.tolist()}) == 8
 
 

@@ -21,14 +21,7 @@ import torch
 from torch import Tensor
 
 from smtlayer.errors import ArgumentTypeError, ConfigError
-from smtlayer.lab.problems import (
-    MAX_MODELS,
-    LabProblem,
-    LabRows,
-    problem_of,
-    symbols_in,
-    unique_rows,
-)
+from smtlayer.lab.problems import MAX_MODELS, LabProblem, LabRows, problem_of
 from smtlayer.nn import BlameRule, SMTLayer, parse_rule
 from smtlayer.plain import is_whole, make_plain
 from smtlayer.solvers import Table
@@ -230,19 +223,18 @@ class _Readers:
     """Trainable logits for each value of the symbols and each seed, in place of a network."""
 
     def __init__(self, problem: LabProblem, seeds: int, start: float) -> None:
-        self._widths, self._readers = problem.widths, problem.readers
+        self._widths, self._readers = list(problem.widths), problem.readers
         every = torch.cat([problem.shown.inputs, problem.tested.inputs])
-        parts = symbols_in(every, self._widths)
+        parts = torch.split(every, self._widths, dim=-1)
         self.signs = []  # (kinds, width) per reader
         for reader in range(max(self._readers) + 1):
             own = [p for p, r in zip(parts, self._readers, strict=True) if r == reader]
-            self.signs.append(unique_rows(torch.cat(own)))
-        self.logits = [
-            torch.stack([_start(signs, seed, reader) for seed in range(seeds)]).mul_(start)
-            for reader, signs in enumerate(self.signs)
-        ]  # (S, kinds, width) per reader
-        for logits in self.logits:
-            logits.requires_grad_()
+            self.signs.append(torch.unique(torch.cat(own), dim=0))
+        self.logits = []  # (S, kinds, width) per reader
+        for reader, signs in enumerate(self.signs):
+            sources = [torch.Generator().manual_seed(1009 * seed + reader) for seed in range(seeds)]
+            drawn = torch.stack([torch.randn(signs.shape, generator=source) for source in sources])
+            self.logits.append(drawn.mul_(start).requires_grad_())
 
     @property
     def kinds(self) -> int:
@@ -252,7 +244,8 @@ class _Readers:
     def kinds_in(self, inputs: Tensor) -> Tensor:
         """The index of each symbol's value: (C, n) to (C, symbols)."""
         found = []
-        for part, reader in zip(symbols_in(inputs, self._widths), self._readers, strict=True):
+        parts = torch.split(inputs, self._widths, dim=-1)
+        for part, reader in zip(parts, self._readers, strict=True):
             same = (part[:, None] == self.signs[reader]).all(-1)  # (C, kinds)
             found.append(same.int().argmax(-1))
         return torch.stack(found, dim=-1)
@@ -267,11 +260,6 @@ class _Readers:
         """The fraction of values that are read right: (S,)."""
         pairs = zip(self.logits, self.signs, strict=True)
         return torch.cat([((x > 0) == (s > 0)).all(-1) for x, s in pairs], dim=-1).double().mean(-1)
-
-
-def _start(signs: Tensor, seed: int, reader: int) -> Tensor:
-    generator = torch.Generator().manual_seed(1009 * seed + reader)
-    return torch.randn(signs.shape, generator=generator)
 
 
 def _run(

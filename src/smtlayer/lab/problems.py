@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import accumulate, pairwise
 
 import torch
 from torch import Tensor
@@ -44,7 +43,8 @@ class LabProblem:
     @property
     def choices(self) -> int:
         """Number of different inputs, including those left out."""
-        return self.left_out + len(unique_rows(torch.cat([self.shown.inputs, self.tested.inputs])))
+        used = torch.cat([self.shown.inputs, self.tested.inputs])
+        return self.left_out + len(torch.unique(used, dim=0))
 
 
 def problem_of(
@@ -88,10 +88,10 @@ def problem_of(
             f"The lab expects widths of at least 1 that add up to the theory's "
             f"{theory.n_inputs} input columns. Got {', '.join(map(str, sizes))}."
         )
-    alike: Sequence[object] = sizes
-    if widths is None:
+    alike: Sequence[object] = range(len(sizes)) if separate else sizes
+    if widths is None and not separate:
         alike = [(s.width, s.kind == "one-hot") for s in theory.input_symbols]
-    readers = _readers(range(len(sizes)) if separate else alike)
+    readers = tuple(list(dict.fromkeys(alike)).index(symbol) for symbol in alike)
     rows, left_out = _decided(theory)
     if shown == 1:
         return LabProblem(name, theory, sizes, readers, rows, rows, left_out)
@@ -104,24 +104,6 @@ def problem_of(
         )
     parts = rows[order[:count]], rows[order[count:]]
     return LabProblem(name, theory, sizes, readers, *parts, left_out)
-
-
-def symbols_in(inputs: Tensor, widths: Sequence[int]) -> list[Tensor]:
-    """The columns of each symbol: (C, n) to (C, width) per symbol."""
-    ends = list(accumulate(widths, initial=0))
-    return [inputs[:, start:end] for start, end in pairwise(ends)]
-
-
-def unique_rows(rows: Tensor) -> Tensor:
-    """Each row once, in order."""
-    once: Tensor = rows.unique(dim=0)  # type: ignore[no-untyped-call]
-    return once
-
-
-def _readers(alike: Sequence[object]) -> tuple[int, ...]:
-    """Indices of readers, the same for symbols that are alike."""
-    numbers = {thing: i for i, thing in enumerate(dict.fromkeys(alike))}
-    return tuple(numbers[thing] for thing in alike)
 
 
 def _decided(theory: Theory) -> tuple[LabRows, int]:
@@ -154,9 +136,8 @@ def _covering_order(
     """A random order in which rows with a new value come first, and the number of these rows."""
     random = torch.randperm(len(inputs), generator=torch.Generator().manual_seed(seed)).tolist()
     met: set[tuple[int, tuple[int, ...]]] = set()
-    first: list[int] = []
-    later: list[int] = []
-    parts = [part.tolist() for part in symbols_in(inputs, widths)]
+    first, later = list[int](), list[int]()
+    parts = [part.tolist() for part in torch.split(inputs, list(widths), dim=-1)]
     for row in random:
         kinds = {(r, tuple(part[row])) for r, part in zip(readers, parts, strict=True)}
         (later if kinds <= met else first).append(row)

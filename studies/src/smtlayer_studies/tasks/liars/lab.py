@@ -5,7 +5,6 @@ from dataclasses import replace
 import torch
 
 from smtlayer.lab import LabProblem, LabRows
-from smtlayer.lab.problems import unique_rows
 from smtlayer_studies.tasks.liars.data import draw_split
 from smtlayer_studies.tasks.liars.task import LiarsPuzzle
 from smtlayer_studies.tasks.liars.theory import liars_theory
@@ -16,7 +15,7 @@ def complete(name: str) -> LabProblem:
     splits = []
     for puzzles in draw_split(LiarsPuzzle.split):
         outputs = (2 * puzzles.targets() - 1).to(torch.int8)
-        both = unique_rows(torch.cat([puzzles.symbols(), outputs], dim=-1))
+        both = torch.unique(torch.cat([puzzles.symbols(), outputs], dim=-1), dim=0)
         splits.append(LabRows(both[:, :21], both[:, 21:]))
     train, test = splits
     return LabProblem(name, liars_theory(), (7, 7, 7), (0, 0, 0), train, test)
