@@ -146,7 +146,10 @@ def test_one_hot_symbols_are_named_where_they_take_part_in_a_contradiction():
 def test_a_contradiction_that_is_not_found_in_time_is_refused_all_the_same(monkeypatch):
     monkeypatch.setattr("smtlayer.nn.layer.conflict_of", lambda theory: ())
     a, y = z3.Bools("a y")
-    assert refusal([y == a, a, z3.Not(y)], [a], [y]) == "Theory.check says more, given more time."
+    assert (
+        refusal([y == a, a, z3.Not(y)], [a], [y])
+        == "Theory.check may find out why, given more time."
+    )
 
 
 def test_a_layer_that_refused_a_batch_still_answers_the_next():

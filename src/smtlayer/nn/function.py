@@ -9,7 +9,7 @@ from torch.autograd.function import once_differentiable
 from smtlayer.errors import ArgumentError
 from smtlayer.nn.graph import CapturedPasses
 from smtlayer.nn.passes import Plan, backward_pass, forward_pass, is_bad, progress_on
-from smtlayer.nn.validate import refuse_forward_mode, refuse_transformed
+from smtlayer.nn.validate import refuse_transformed
 from smtlayer.solvers import Status
 from smtlayer.theory import Theory, to_signs
 
@@ -55,7 +55,11 @@ class SolveFunction(torch.autograd.Function):
     @staticmethod
     def jvp(ctx: Any, *tangents: Any) -> NoReturn:
         """Raises: there is no forward-mode derivative."""
-        refuse_forward_mode()
+        raise RuntimeError(
+            "SMTLayer has no forward-mode derivative: its outputs are piecewise constant, and only "
+            "a loss determines in which direction to push. Use loss.backward() or "
+            "torch.autograd.grad."
+        )
 
 
 def refuse_bad(logits: Tensor, known: Tensor | None, theory: Theory) -> None:

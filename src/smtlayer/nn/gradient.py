@@ -1,8 +1,7 @@
 r"""The gradient of the layer in closed form.
 
-The layer's outputs are piecewise constant in its logits $z$, so their derivative says nothing. What
-takes its place starts from the gradient $g$ of the loss in the outputs $y$: the loss would rather
-have seen
+The layer's outputs are piecewise constant in its logits $z$, so their derivative is useless. The
+surrogate starts from the gradient $g$ of the loss in the outputs $y$: the loss would be lower for
 
 $$\hat y = \mathrm{sign}(\mathrm{sign}(y) - 2\,\mathrm{sign}(g)) = -\mathrm{sign}(g),$$
 
@@ -13,7 +12,7 @@ $$\frac{\partial}{\partial z_i} \mathrm{BCE}(\sigma(z_i), t_i) = \sigma(z_i) - t
 
 times the row's scale. Logits count with their own signs throughout, as in the paper's algorithms,
 also where the forward rule `maxsmt` overruled them: a row that was repaired to the wanted outputs
-counts as correct, and is pushed further the way it leans.
+counts as correct, and is pushed further in its own direction.
 
 The scale: with `"gradient"` the row's $\sum_j |g_j| / n$, so that twice the loss is
 twice the gradient and a row of weight zero counts for nothing; with `"batch"` the paper's
@@ -29,14 +28,7 @@ Scale = Literal["gradient", "batch"]
 
 
 def wanted_outputs(grad: Tensor) -> Tensor:
-    """The outputs that the loss would rather have seen; 0 where it has no opinion.
-
-    Whatever the outputs were: two steps against the gradient outweigh any sign.
-
-    Examples:
-        >>> wanted_outputs(torch.tensor([0.5, -0.5, 0.0]))
-        tensor([-1,  1,  0], dtype=torch.int8)
-    """
+    """The outputs that would lower the loss, whatever they were; 0 where it has no opinion."""
     return -grad.nan_to_num().sign().to(torch.int8)
 
 
@@ -50,11 +42,7 @@ def row_scale(grad: Tensor, n_inputs: int, scale: Scale) -> Tensor:
 def surrogate_gradient(logits: Tensor, targets: Tensor, pushed: Tensor, scale: Tensor) -> Tensor:
     """Cross-entropy gradient that pulls pushed inputs to their targets, 0 elsewhere.
 
-    Args:
-        logits: (B, n).
-        targets: Probabilities of being true, (B, n).
-        pushed: Which inputs are pushed at all, (B, n) bool.
-        scale: (B, 1).
+    All are (B, n) but the scale, (B, 1); targets are probabilities of being true.
     """
     # scaled last, so that a scale of NaN shows even where nothing is pushed
     return torch.where(pushed, torch.sigmoid(logits) - targets, 0) * scale

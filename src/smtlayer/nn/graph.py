@@ -33,9 +33,8 @@ class CapturedPasses:
     def __init__(self, plan: Plan, logits: Tensor, known: Tensor | None) -> None:
         self._stats = plan.stats
         shape = (len(logits), plan.solver.theory.n_outputs)
-        self._logits, self._known = logits.detach().clone(), None
-        if known is not None:
-            self._known = known.clone()
+        self._logits = logits.detach().clone()
+        self._known = None if known is None else known.clone()
         self._outputs_in = logits.new_ones(shape)
         self._grad = logits.new_ones(shape)
         self._progress = progress_on(logits.device, plan.progress)
@@ -119,7 +118,7 @@ def capturable_rules(plan: Plan) -> list[BlameRule]:
 
 @final
 class Graphs:
-    """The captured passes of a layer, made once a kind of batch has come up a few times."""
+    """The captured passes of a layer, made when a kind of batch has occurred a few times."""
 
     def __init__(self) -> None:
         self._calls: Counter[_Key] = Counter()

@@ -118,8 +118,7 @@ class SMTLayer(nn.Module):
             raise ArgumentTypeError(
                 f"SMTLayer expects a backend such as Auto() or Z3(). Got {backend!r}."
             )
-        self.theory = theory
-        self.backend = backend
+        self.theory, self.backend = theory, backend
         self._forward = _forward_rule("forward", forward)
         self._inference = _forward_rule("inference", inference)
         self._backward = _blame_rule(backward)
@@ -253,16 +252,9 @@ class SMTLayer(nn.Module):
         return f"{self.theory}, backend={self.backend}, {options}"
 
     def _plan(self) -> Plan:
-        return Plan(
-            self.solver,
-            self._forward if self.training else self._inference,
-            self._backward,
-            self._weights,
-            self._scale,
-            self._raise_unknown,
-            self.stats,
-            self._progress,
-        )
+        forward = self._forward if self.training else self._inference
+        return Plan(self.solver, forward, self._backward, self._weights, self._scale,
+                    self._raise_unknown, self.stats, self._progress)  # fmt: skip
 
     def _checked(self, logits: Tensor, known: Tensor | None) -> tuple[Tensor, Tensor | None]:
         """Validates logits and mask and returns both as (B, n)."""
@@ -289,7 +281,7 @@ class SMTLayer(nn.Module):
         conflict = conflict_of(self.theory)
         given = [part.position for part in conflict if part.index is not None]
         if not conflict:
-            reason = "Theory.check says more, given more time"
+            reason = "Theory.check may find out why, given more time"
         elif not given:
             reason = "The values of its one-hot symbols already contradict each other"
         elif len(given) == 1:

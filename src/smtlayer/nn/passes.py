@@ -27,11 +27,7 @@ class Plan:
     progress: float  # from 0 to 1: the share of training that is done
 
     def device_for(self, device: torch.device) -> torch.device:
-        """The device where a batch from a device is processed.
-
-        For a solver on the host that is the CPU: a batch is then copied once per pass, and not
-        each of its parts.
-        """
+        """The device where a batch is processed; for a solver on the host, copied there once."""
         return torch.device("cpu") if self.solver.on_host else device
 
     def resolved(self) -> "Plan":
@@ -71,14 +67,8 @@ def backward_pass(
 ) -> Tensor:
     """Computes the gradient of the logits and counts the rows.
 
-    Args:
-        plan: Solver and rules, the blame rule a single one.
-        logits: (B, n).
-        signs: (B, n) int8, those of the forward pass.
-        outputs: (B, m) int8, the result of the forward pass.
-        unknown: Rows on which the solver gave up in the forward pass, (B,) bool.
-        grad: The gradient of the loss in the outputs, (B, m).
-        progress: The share of training that is done, () float64.
+    The plan's blame rule is a single one. Signs (B, n), outputs (B, m) and the rows on which the
+    solver gave up (B,) are those of the forward pass; progress is () float64.
     """
     real = torch.promote_types(logits.dtype, torch.float32)
     wanted = wanted_outputs(grad)
@@ -119,11 +109,9 @@ def _check_blame(rule: BlameRule, blame: object, signs: Tensor) -> None:
     """Raises unless a rule, which may be a user's, returned a complete `Blame`."""
     if not isinstance(blame, Blame):
         raise _wrong_type(rule, Blame, blame)
-    rows = signs.shape[:1]
-    for name, shape in (
-        ("targets", signs.shape), ("pushed", signs.shape), ("contradicted", rows), ("unknown", rows)
-    ):  # fmt: skip
+    for name in ("targets", "pushed", "contradicted", "unknown"):
         part = getattr(blame, name)
+        shape = signs.shape if name in ("targets", "pushed") else signs.shape[:1]
         if not isinstance(part, Tensor) or part.shape != shape:
             found = tuple(part.shape) if isinstance(part, Tensor) else type(part).__name__
             raise ArgumentError(

@@ -12,7 +12,7 @@ from smtlayer.solvers import Solver
 
 _COUNTS = (
     "sat", "unsat", "unknown", "unproved", "correct", "blamed", "without_gradient",
-    "contradicted", "undecided", "cache_hits",
+    "contradicted", "undecided",
 )  # fmt: skip
 
 
@@ -30,23 +30,20 @@ class Stats:
     | `contradicted` | whose wanted outputs no input allows |
     | `undecided` | on which the solver gave up in the backward pass |
     | `cache_hits` | answered from a cache in either pass, for backends that have one |
-
-    `solver_seconds` is the time that this process spends in the solver: on a GPU, the time to
-    launch the kernels.
     """
 
     def __init__(self) -> None:
+        self.cache_hits = 0
+        self.solver_seconds = 0.0
+        """Seconds that this process spent in the solver: on a GPU, to launch the kernels."""
         self._totals: dict[tuple[tuple[str, ...], torch.device], Tensor] = {}
-        self._seconds = 0.0
-        self._hits = 0
         self._paused = False
 
     def reset(self) -> None:
         """Sets all counts to zero."""
         for total in self._totals.values():
             total.zero_()  # in place: a captured graph adds to this tensor
-        self._seconds = 0.0
-        self._hits = 0
+        self.cache_hits, self.solver_seconds = 0, 0.0
 
     def add(self, masks: Mapping[str, Tensor]) -> None:
         """Counts the true entries of each mask, on their device until the counts are read."""
@@ -74,50 +71,36 @@ class Stats:
         try:
             yield
         finally:
-            self._seconds += time.perf_counter() - start
+            self.solver_seconds += time.perf_counter() - start
             if solver is not None and not self._paused:
-                self._hits += solver.cache_hits - hits
-
-    @property
-    def solver_seconds(self) -> float:
-        """Seconds spent in the solver."""
-        return self._seconds
+                self.cache_hits += solver.cache_hits - hits
 
     def __getattr__(self, name: str) -> int:
         if name not in _COUNTS:
-            raise AttributeError(f"Stats has no count {name!r}. It has {', '.join(_COUNTS)}.")
-        return self._count(name)
+            known = ", ".join((*_COUNTS, "cache_hits"))
+            raise AttributeError(f"Stats has no count {name!r}. It has {known}.")
+        return sum(int(t[k.index(name)]) for (k, _), t in self._totals.items() if name in k)
 
     @property
     def rows(self) -> int:
         """Rows of all forward passes."""
-        return self._count("sat") + self._count("unsat") + self._count("unknown")
-
-    def _count(self, name: str) -> int:
-        if name == "cache_hits":
-            return self._hits
-        found = [t[k.index(name)] for (k, _), t in self._totals.items() if name in k]
-        return int(sum(int(value) for value in found))
+        return self.sat + self.unsat + self.unknown
 
     def as_dict(self) -> dict[str, float]:
         """All counts and `solver_seconds` as plain numbers."""
-        counts: dict[str, float] = {"rows": self.rows}
-        counts |= {name: self._count(name) for name in _COUNTS}
-        return counts | {"solver_seconds": self._seconds}
+        names = ("rows", *_COUNTS, "cache_hits", "solver_seconds")
+        return {name: getattr(self, name) for name in names}
 
     def __getstate__(self) -> dict[str, object]:
         """The counts as plain numbers, which load on any device and in any process."""
-        names = {names for names, _ in self._totals}
-        counts = {group: [self._count(name) for name in group] for group in names}
-        return {"counts": counts, "seconds": self._seconds, "hits": self._hits}
+        groups = {group for group, _ in self._totals}
+        counts = {group: [getattr(self, name) for name in group] for group in groups}
+        return self.__dict__ | {"_totals": counts, "_paused": False}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        host = torch.device("cpu")
-        counts = {
-            (group, host): torch.tensor(n, device=host) for group, n in state["counts"].items()
-        }
-        seconds, hits = state["seconds"], state["hits"]
-        self.__dict__.update(_totals=counts, _seconds=seconds, _hits=hits, _paused=False)
+        host, totals = torch.device("cpu"), state["_totals"].items()
+        counts = {(group, host): torch.tensor(n, device=host) for group, n in totals}
+        self.__dict__.update(state | {"_totals": counts})
 
     def __repr__(self) -> str:
         parts = ", ".join(f"{name}={value:g}" for name, value in self.as_dict().items())

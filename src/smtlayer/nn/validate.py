@@ -1,7 +1,5 @@
 """Validation of the tensors given to a layer, with errors that say what to call instead."""
 
-from typing import NoReturn
-
 import torch
 from torch import Tensor
 
@@ -75,14 +73,6 @@ def refuse_transformed(values: Tensor) -> None:
             "gradient is not the derivative of its outputs. Use loss.backward() or "
             "torch.autograd.grad."
         )
-
-
-def refuse_forward_mode() -> NoReturn:
-    """Raises for forward-mode differentiation."""
-    raise RuntimeError(
-        "SMTLayer has no forward-mode derivative: its outputs are piecewise constant, and only a "
-        "loss determines in which direction to push. Use loss.backward() or torch.autograd.grad."
-    )
 
 
 def _remedy(logits: object) -> str:

@@ -43,21 +43,10 @@ def confidence(logits: Tensor, signs: Tensor, weights: Weights) -> Tensor:
 
 
 def exact_softmax(size: Tensor, known: Tensor) -> Tensor:
-    """Softmax over the known entries of each row; different sizes get different weights.
+    """Softmax over the known entries of each row of non-negative float64; the others get 0.
 
-    Args:
-        size: Non-negative, (B, n) float64.
-        known: (B, n) bool. The others take no part and get 0.
-
-    Returns:
-        The weights, (B, n) float64. They are those of an ordinary softmax, up to rounding, in rows
-        whose sizes differ by no more than 690.
-
-    Examples:
-        >>> size = torch.tensor([[1000.0, 5.0, 3.0, 3.0]], dtype=torch.float64)
-        >>> weights = exact_softmax(size, torch.ones(1, 4, dtype=torch.bool))[0]
-        >>> bool(weights[2] + weights[3] < weights[1] < weights[0])
-        True
+    Different sizes get different weights. In rows whose sizes differ by no more than 690, the
+    weights are those of an ordinary softmax, up to rounding.
     """
     top = torch.where(known, size, 0).amax(-1, keepdim=True)
     ordered, order = torch.where(known, size, top).sort(-1, descending=True)

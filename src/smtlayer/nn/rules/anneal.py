@@ -14,8 +14,22 @@ _Progress = TypeVar("_Progress", float, Tensor)
 
 @final
 @dataclass(frozen=True, slots=True, repr=False)
-class Anneal:
-    """A number that moves from one value to another during training; see `anneal`."""
+class anneal:  # noqa: N801 (as the rules are written: lower case)
+    """A number that moves from `start` to `end` as `SMTLayer.progress` goes from 0 to `until`.
+
+    Args:
+        start: The value at the beginning of training.
+        end: The value from `until` on.
+        until: The share of training after which the value is `end`.
+        shape: `"linear"` by equal steps, `"geometric"` by equal factors.
+
+    Examples:
+        >>> temperature = anneal(4, 1, until=0.5)
+        >>> temperature, [temperature.at(progress) for progress in (0.0, 0.25, 0.5, 1.0)]
+        (anneal(4, 1, until=0.5), [4.0, 2.5, 1.0, 1.0])
+        >>> anneal(4, 1, shape="geometric").at(0.5)
+        2.0
+    """
 
     start: float
     end: float
@@ -24,9 +38,10 @@ class Anneal:
 
     def __post_init__(self) -> None:
         for name in ("start", "end", "until"):
-            object.__setattr__(
-                self, name, _finite(f"anneal expects {name} as", getattr(self, name))
-            )
+            value = getattr(self, name)
+            if not is_finite(value):
+                raise ArgumentError(f"anneal expects {name} as a number. Got {value!r}.")
+            object.__setattr__(self, name, number(value))
         if not 0 < self.until <= 1:
             raise ArgumentError(
                 f"anneal expects until above 0 and at most 1, a share of training. "
@@ -58,53 +73,27 @@ class Anneal:
         return f"anneal({short(self.start)}, {short(self.end)}{until}{shape})"
 
 
-Number = float | Anneal
-
-
-def anneal(start: float, end: float, until: float = 1.0, shape: Shape = "linear") -> Anneal:
-    """A number that moves from `start` to `end` as `SMTLayer.progress` goes from 0 to `until`.
-
-    Args:
-        start: The value at the beginning of training.
-        end: The value from `until` on.
-        until: The share of training after which the value is `end`.
-        shape: `"linear"` by equal steps, `"geometric"` by equal factors.
-
-    Examples:
-        >>> temperature = anneal(4, 1, until=0.5)
-        >>> temperature, [temperature.at(progress) for progress in (0.0, 0.25, 0.5, 1.0)]
-        (anneal(4, 1, until=0.5), [4.0, 2.5, 1.0, 1.0])
-        >>> anneal(4, 1, shape="geometric").at(0.5)
-        2.0
-    """
-    return Anneal(start, end, until, shape)
+Number = float | anneal
 
 
 def checked_number(who: str, name: str, value: Number, *, zero: bool = False) -> Number:
     """Returns the number if it is always above 0, or at least 0 where `zero` allows it."""
-    bound = "at least 0" if zero else "above 0"
-    expected = f"{who} expects {name} {bound},"
-    if not isinstance(value, Anneal):
-        value = _finite(expected, value, " or anneal(...)")
-    low = min(value.start, value.end) if isinstance(value, Anneal) else value
-    if low < 0 or (low == 0 and not zero):
-        raise ArgumentError(f"{expected} a number or anneal(...). Got {short(value)}.")
-    return value
+    low = min(value.start, value.end) if isinstance(value, anneal) else value
+    if not is_finite(low, 0) or (low == 0 and not zero):
+        bound = "at least 0" if zero else "above 0"
+        raise ArgumentError(
+            f"{who} expects {name} {bound}, a number or anneal(...). Got {value!r}."
+        )
+    return value if isinstance(value, anneal) else number(value)
 
 
-def value_at(number: Number, progress: _Progress) -> float | _Progress:
+def value_at(value: Number, progress: _Progress) -> float | _Progress:
     """The value of a number at a progress."""
-    return number.at(progress) if isinstance(number, Anneal) else number
+    return value.at(progress) if isinstance(value, anneal) else value
 
 
-def short(number: Number) -> str:
+def short(value: Number) -> str:
     """The shortest text that reads back as the number: `2`, `0.7`, `anneal(4, 1)`."""
-    if isinstance(number, Anneal) or not number.is_integer() or abs(number) > 1e15:
-        return repr(number)
-    return str(int(number))
-
-
-def _finite(expected: str, value: object, alternative: str = "") -> float:
-    if not is_finite(value):
-        raise ArgumentError(f"{expected} a number{alternative}. Got {value!r}.")
-    return number(value)
+    if isinstance(value, anneal) or not value.is_integer() or abs(value) > 1e15:
+        return repr(value)
+    return str(int(value))

@@ -147,11 +147,7 @@ def whole_status(status: Tensor, rows: Tensor | slice, question: Question) -> Te
 
 
 def with_models(solver: Solver, rule: BlameRule) -> WeighsModels:
-    """The solver, for a rule that needs one that weighs all models.
-
-    Raises:
-        UnsupportedRuleError: If the solver does not.
-    """
+    """The solver, for a rule that needs one that weighs all models; raises if it does not."""
     if isinstance(solver, WeighsModels):
         return solver
     raise UnsupportedRuleError(

@@ -9,7 +9,7 @@ from typing import final
 import torch
 
 from smtlayer.errors import ArgumentError, ArgumentTypeError
-from smtlayer.nn.rules.anneal import Anneal, Number, checked_number, short, value_at
+from smtlayer.nn.rules.anneal import Number, anneal, checked_number, short, value_at
 from smtlayer.nn.rules.base import Blame, BlameRule, Question
 from smtlayer.solvers import Solver
 
@@ -57,7 +57,7 @@ class Mix(CompositeRule):
             raise ArgumentError("mix expects at least one rule. Got none.")
         shares = tuple(checked_number("mix", "shares", s, zero=True) for s in self.shares)
         object.__setattr__(self, "shares", shares)
-        for progress in {0.0, 1.0, *(s.until for s in shares if isinstance(s, Anneal))}:
+        for progress in {0.0, 1.0, *(s.until for s in shares if isinstance(s, anneal))}:
             if not any(value_at(share, progress) for share in shares):
                 raise ArgumentError(
                     f"mix expects a share above 0 at any time. All are 0 at a progress of "
@@ -85,7 +85,7 @@ class Schedule(CompositeRule):
 
     def __post_init__(self) -> None:
         ends = [checked_number("schedule", "ends", end) for end in self.ends]
-        if any(isinstance(end, Anneal) for end in ends):
+        if any(isinstance(end, anneal) for end in ends):
             raise ArgumentError("schedule expects ends as numbers. Got anneal(...).")
         rising = all(a < b for a, b in pairwise(ends))  # type: ignore[operator]
         if not rising or not ends or ends[-1] != 1:

@@ -6,14 +6,7 @@ from typing import final
 
 from torch import Tensor
 
-from smtlayer.nn.rules.base import (
-    Blame,
-    BlameRule,
-    ForwardRule,
-    Question,
-    whole_status,
-    wrong_rows,
-)
+from smtlayer.nn.rules.base import Blame, BlameRule, ForwardRule, Question, whole_status, wrong_rows
 from smtlayer.solvers import Solution, Solver, Status
 
 

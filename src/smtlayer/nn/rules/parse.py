@@ -59,22 +59,17 @@ def _value(node: ast.expr) -> Any:
             return tuple(_value(part) for part in parts)
         case ast.Name(id=name) if name in RULES:
             return RULES[name]
-        case ast.Name(id=name) if name in _FUNCTIONS:
-            raise ArgumentError(f"{name} needs its arguments, as in {name}(...).")
+        case ast.Name(id=name) | ast.Call(func=ast.Name(id=name)) if name not in _FUNCTIONS:
+            got = f"{name}(...)" if isinstance(node, ast.Call) else name
+            raise ArgumentError(f"expected {_EXPECTED}. Got {got}.{did_you_mean(name, _FUNCTIONS)}")
         case ast.Name(id=name):
-            raise ArgumentError(
-                f"expected {_EXPECTED}. Got {name}.{did_you_mean(name, _FUNCTIONS)}"
-            )
+            raise ArgumentError(f"{name} needs its arguments, as in {name}(...).")
         case ast.Call(func=ast.Name(id=name), args=given, keywords=options):
             return _call(name, given, options)
     raise ArgumentError(f"expected names, numbers and tuples alone. Got {ast.unparse(node)}.")
 
 
 def _call(name: str, given: list[ast.expr], options: list[ast.keyword]) -> Any:
-    if name not in _FUNCTIONS:
-        raise ArgumentError(
-            f"expected {_EXPECTED}. Got {name}(...).{did_you_mean(name, _FUNCTIONS)}"
-        )
     signature = inspect.signature(_FUNCTIONS[name])
     arguments = [_value(part) for part in given]
     keywords: dict[str, Any] = {}
