@@ -98,14 +98,7 @@ class ConfigError(ArgumentError):
 
 
 def did_you_mean(name: str, known: Iterable[str], otherwise: str = "") -> str:
-    """The end of an error message: the known name that is most like the given one.
-
-    Examples:
-        >>> did_you_mean("toatl", ["a", "b", "total"])
-        " Did you mean 'total'?"
-        >>> did_you_mean("x", ["a", "b"], otherwise="Known are a, b.")
-        ' Known are a, b.'
-    """
+    """The end of an error message: the known name most like the given one, or another hint."""
     near = get_close_matches(name, list(known), n=1)
     hint = f"Did you mean {near[0]!r}?" if near else otherwise
     return f" {hint}" if hint else ""

@@ -105,12 +105,7 @@ def listed_symbols(symbols: Any, role: str) -> list[Any]:
 
 
 def symbols_of(given: Any, role: str) -> tuple[Symbol, ...]:
-    """The symbols with their columns, for constants, `one_hot(...)` or symbols in an order.
-
-    Args:
-        given: What a theory was given as its inputs or outputs.
-        role: `"inputs"` or `"outputs"`, for error messages.
-    """
+    """The inputs or outputs of a theory as symbols with their columns."""
     symbols, start = list[Symbol](), 0
     for one in listed_symbols(given, role):
         symbols.append(_symbol(one, role.removesuffix("s"), start))

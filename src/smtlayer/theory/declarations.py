@@ -20,7 +20,15 @@ def declarations_of(terms: Terms) -> dict[str, Any]:
         add_declaration(found, name, declaration)
     for i, quantifier in terms.bound:
         names = {str(quantifier.var_name(k)) for k in range(quantifier.num_vars())}
-        _check_bound(names, {terms.names.get(j) for j in terms.inside([i])})
+        for name in names:
+            _check_name(name)
+        captured = names & {terms.names.get(j) for j in terms.inside([i])}
+        if captured:
+            raise TheoryError(
+                f"Theory: a quantifier binds the name {min(captured)!r}, and a symbol inside it "
+                f"has the same name. SMT-LIB 2 text cannot tell them apart. Rename the bound "
+                f"variable."
+            )
     return found
 
 
@@ -34,18 +42,6 @@ def fresh_prefix(formulas: Iterable[Any], prefix: str) -> str:
     while any(prefix in name for name in names):
         prefix += "_"
     return prefix
-
-
-def _check_bound(names: set[str], inside: set[str | None]) -> None:
-    """Raises if a quantifier binds the name of a symbol in its body, which is ambiguous as text."""
-    for name in names:
-        _check_name(name)
-    captured = names & inside
-    if captured:
-        raise TheoryError(
-            f"Theory: a quantifier binds the name {min(captured)!r}, and a symbol inside it has "
-            f"the same name. SMT-LIB 2 text cannot tell them apart. Rename the bound variable."
-        )
 
 
 def _check_name(name: str) -> None:

@@ -35,7 +35,13 @@ def encode_rows(symbols: Sequence[Symbol], values: Mapping[str, Any], role: str)
                 f"Theory.encode: {name!r} is not among the {role}, which are {', '.join(by_name)}."
             )
     arrays = {name: as_array(name, value) for name, value in values.items()}
-    shape = _shared_shape(arrays)
+    try:
+        shape = np.broadcast_shapes(*(array.shape for array in arrays.values()))
+    except ValueError as error:
+        shapes = ", ".join(f"{array.shape} for {name!r}" for name, array in arrays.items())
+        raise TheoryError(
+            f"Theory.encode expects values whose shapes broadcast together. Got {shapes}."
+        ) from error
     parts = []
     for name, symbol in by_name.items():
         signs = np.zeros((*shape, symbol.width), dtype=np.int8)
@@ -43,16 +49,6 @@ def encode_rows(symbols: Sequence[Symbol], values: Mapping[str, Any], role: str)
             signs[...] = symbol.encode(arrays[name])
         parts.append(signs)
     return torch.from_numpy(np.concatenate(parts, axis=-1))
-
-
-def _shared_shape(arrays: Mapping[str, Any]) -> tuple[int, ...]:
-    try:
-        return np.broadcast_shapes(*(array.shape for array in arrays.values()))
-    except ValueError as error:
-        shapes = ", ".join(f"{array.shape} for {name!r}" for name, array in arrays.items())
-        raise TheoryError(
-            f"Theory.encode expects values whose shapes broadcast together. Got {shapes}."
-        ) from error
 
 
 def decode_rows(symbols: Sequence[Symbol], given: Any, role: str) -> dict[str, Any]:
@@ -64,9 +60,11 @@ def decode_rows(symbols: Sequence[Symbol], given: Any, role: str) -> dict[str, A
             raise TypeError("complex numbers have no sign")
         signs = torch.where(signs, 1.0, -1.0) if signs.dtype == torch.bool else signs.double()
     except (RuntimeError, TypeError, ValueError) as error:
+        kind = type(given).__name__
+        got = f"a {kind} of {given.dtype} on {given.device}" if isinstance(given, Tensor) else kind
         raise ArgumentTypeError(
             f"Theory.decode expects {role} as a tensor of signs, such as layer(logits) or "
-            f"layer.solve(logits).{role}. Got {_description(given)}."
+            f"layer.solve(logits).{role}. Got {got}."
         ) from error
     width = sum(symbol.width for symbol in symbols)
     if signs.ndim == 0 or signs.shape[-1] != width:
@@ -75,8 +73,3 @@ def decode_rows(symbols: Sequence[Symbol], given: Any, role: str) -> dict[str, A
         )
     columns = ((signs > 0).to(torch.int8) - (signs < 0).to(torch.int8)).numpy()
     return {symbol.name: symbol.decode(columns[..., symbol.columns]) for symbol in symbols}
-
-
-def _description(given: Any) -> str:
-    kind = type(given).__name__
-    return f"a {kind} of {given.dtype} on {given.device}" if isinstance(given, Tensor) else kind

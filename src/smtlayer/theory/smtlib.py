@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import z3
 
 from smtlayer.errors import ArgumentTypeError, TheoryError, UndeclaredSymbolError, did_you_mean
+from smtlayer.theory.values import shortened
 
 _TOKEN = re.compile(r';[^\n]*|"(?:[^"]|"")*"|\|[^|]*\||[()]|[^\s()"|;]+')
 _TAKEN = {
@@ -31,7 +32,6 @@ class _Command(NamedTuple):
     name: str
     start: int
     stop: int
-    line: int
 
 
 def write(constraints: Sequence[Any]) -> str:
@@ -42,12 +42,10 @@ def write(constraints: Sequence[Any]) -> str:
 
 
 def pack(formulas: Sequence[Any], *, shared: bool) -> str:
-    """A script from which `unpack` restores the formulas.
+    """A script from which `unpack` restores the formulas, two or more.
 
-    Args:
-        formulas: Two formulas or more.
-        shared: Whether the formulas share large terms. Then they become a single assertion, in
-            which z3 writes each term once; this takes three times as long.
+    If they share large terms, they become a single assertion, in which z3 writes each term once;
+    this takes three times as long.
     """
     if shared:  # negated, so that z3 does not split those that are conjunctions
         formulas = [z3.And([z3.Not(formula) for formula in formulas])]
@@ -68,8 +66,7 @@ def with_names(script: str, names: Sequence[str | None]) -> str:
     asserts = [command for command in _commands(script) if command.name == "assert"]
     for command, name in reversed(list(zip(asserts, names, strict=False))):
         if name is not None:
-            taken = name in used or name.startswith(_PREFIX) or _is_builtin(name)
-            label = _PREFIX + name if taken else name
+            label = _PREFIX + name if _is_taken(name, used) else name
             body = script[command.start + len("(assert") : command.stop - 1].strip()
             named = f"(assert (! {body} :named |{label}|))"
             script = script[: command.start] + named + script[command.stop :]
@@ -94,9 +91,7 @@ def _own_name(command: str, used: set[str]) -> str | None:
         if depth == 2 and word == ":named":
             name = " ".join(after.strip("|").split())
     rest = name.removeprefix(_PREFIX) if name else name
-    if rest and rest != name and (rest in used or rest.startswith(_PREFIX) or _is_builtin(rest)):
-        return rest
-    return name or None
+    return rest if rest and rest != name and _is_taken(rest, used) else name or None
 
 
 def _words(script: str) -> set[str]:
@@ -104,8 +99,10 @@ def _words(script: str) -> set[str]:
     return {word.strip("|") for word in _TOKEN.findall(script)}
 
 
-def _is_builtin(name: str) -> bool:
-    """Whether a name is predefined in z3."""
+def _is_taken(name: str, used: set[str]) -> bool:
+    """Whether a constraint's name needs the prefix: the script uses it, or z3 predefines it."""
+    if name in used or name.startswith(_PREFIX):
+        return True
     try:
         parse(f"(assert (! true :named |{name}|))")
     except TheoryError:
@@ -134,6 +131,12 @@ def read(
 ) -> tuple[list[Any], dict[str, Any], list[str | None]]:
     """Reads a script: its assertions, the constants with these names, and the assertions' names."""
     text = _load(text_or_path)
+    if _DIMACS.match(text):
+        raise TheoryError(
+            "Theory.from_smtlib expects SMT-LIB 2. Got DIMACS ('p cnf ...'). Read it with "
+            "solver.from_file('name.cnf'), where its variable 7 is z3.Bool(7), and build "
+            "Theory(solver.assertions(), inputs=[z3.Bool(7), ...], outputs=[...])."
+        )
     _refuse_ambiguous(text, names)
     script = _theory_part(text)
     try:
@@ -184,17 +187,6 @@ def _undeclared(name: str, declared: Sequence[str]) -> UndeclaredSymbolError:
 
 
 def _load(text_or_path: str | Path) -> str:
-    text = _text_of(text_or_path)
-    if _DIMACS.match(text):
-        raise TheoryError(
-            "Theory.from_smtlib expects SMT-LIB 2. Got DIMACS ('p cnf ...'). Read it with "
-            "solver.from_file('name.cnf'), where its variable 7 is z3.Bool(7), and build "
-            "Theory(solver.assertions(), inputs=[z3.Bool(7), ...], outputs=[...])."
-        )
-    return text
-
-
-def _text_of(text_or_path: str | Path) -> str:
     if isinstance(text_or_path, str):
         text = text_or_path.removeprefix("\ufeff")  # a byte order mark
         if text.lstrip().startswith(("(", ";")) or _DIMACS.match(text):
@@ -215,8 +207,7 @@ def _text_of(text_or_path: str | Path) -> str:
             f"Theory.from_smtlib: the file {str(path)!r} is not UTF-8 text. Save it as UTF-8."
         ) from error
     except (OSError, ValueError) as error:
-        text = str(text_or_path)
-        shown = text if len(text) < 200 else f"{text[:200]}..."
+        shown = shortened(str(text_or_path), 200)
         raise TheoryError(
             f"Theory.from_smtlib: there is no file {shown!r}, and it is not SMT-LIB text either."
         ) from error
@@ -232,8 +223,9 @@ def _theory_part(text: str) -> str:
             text = text[: command.start] + blank + text[command.stop :]
         elif command.name not in _TAKEN:
             hint = did_you_mean(command.name, _TAKEN)
+            line = text.count("\n", 0, command.start) + 1
             raise TheoryError(
-                f"Theory.from_smtlib: line {command.line} has the command '{command.name}', which "
+                f"Theory.from_smtlib: line {line} has the command '{command.name}', which "
                 f"a theory cannot hold.{hint} Give a script of declarations and plain assertions."
             )
     return text
@@ -251,8 +243,7 @@ def _commands(text: str) -> Iterator[_Command]:
         elif word == ")":
             depth -= 1
             if depth == 0 and words:
-                line = text.count("\n", 0, start) + 1
-                yield _Command(words[0], start, token.end(), line)
+                yield _Command(words[0], start, token.end())
         elif depth == 1 and not word.startswith(";"):
             words.append(word)
 

@@ -62,12 +62,6 @@ def read_terms(formulas: Sequence[Any]) -> Terms:
     """Reads the terms of formulas, which must belong to one z3 context.
 
     Calls the C functions of z3, as its Python classes take several times as long.
-
-    Examples:
-        >>> a, b = z3.Bools("a b")
-        >>> terms = read_terms([z3.Or(a, z3.Not(b)), z3.Not(b)])
-        >>> len(terms.kinds), terms.roots, sorted(terms.names.values())
-        (4, [3, 2], ['a', 'b'])
     """
     terms, place = Terms(), dict[int, int]()
     context = formulas[0].ctx if formulas else z3.main_ctx()

@@ -2,8 +2,7 @@
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +12,7 @@ from torch import Tensor
 from smtlayer.errors import ArgumentTypeError, TheoryError
 from smtlayer.forks import uses_z3
 from smtlayer.interrupts import interruptible
+from smtlayer.plain import counted
 from smtlayer.theory import smtlib
 from smtlayer.theory.arguments import (
     OneHot,
@@ -25,7 +25,7 @@ from smtlayer.theory.arguments import (
 )
 from smtlayer.theory.declarations import add_declaration, declarations_in, declarations_of
 from smtlayer.theory.signs import decode_rows, encode_rows
-from smtlayer.theory.symbols import OneHotSymbol, Symbol
+from smtlayer.theory.symbols import Symbol
 from smtlayer.theory.terms import Terms, is_shared, read_terms
 from smtlayer.theory.values import sides, term_lock
 
@@ -113,14 +113,16 @@ class Theory:
         self.outputs = tuple(term for symbol in outputs for term in symbol.column_terms)
         self.input_names = tuple(name for symbol in inputs for name in symbol.column_names)
         self.output_names = tuple(name for symbol in outputs for name in symbol.column_names)
-        anchors = [term for symbol in self.symbols for term in _anchors(symbol)]
-        self._archive = archive or smtlib.pack(
-            [*self.constraints, *anchors], shared=is_shared(self.terms)
-        )
-        self._shape = (_sizes(inputs), _sizes(outputs))
+        # the constraints, and equations from which `_restore` rebuilds the symbols
+        formulas = list(self.constraints)
+        for s in self.symbols:
+            formulas += s.column_terms if s.kind == "one-hot" else (s.term == s.term,)
+        self._archive = archive or smtlib.pack(formulas, shared=is_shared(self.terms))
+        widths = [s.width if s.kind == "one-hot" else 0 for s in self.symbols]
+        self._shape = (tuple(widths[: len(inputs)]), tuple(widths[len(inputs) :]))
         self.digest = hashlib.sha256(f"{self._archive}\n; {self._shape}".encode()).hexdigest()
 
-    def _check_text(self, symbols: AbstractSet[str]) -> None:
+    def _check_text(self, symbols: set[str]) -> None:
         """Raises if the text of the theory cannot be read back, as copies and workers will do."""
         message = (
             "Theory: z3 cannot read this formula back from SMT-LIB text, the form in which "
@@ -173,13 +175,11 @@ class Theory:
             raise TheoryError(
                 "Theory.from_smtlib: the script asserts nothing. Add an (assert ...) command."
             )
-
-        def resolve(request: str | OneHot) -> Any:
-            if isinstance(request, OneHot):
-                return one_hot(constants[request.symbol], request.values)
-            return constants[request]
-
-        theory = cls(constraints, [resolve(r) for r in inputs], [resolve(r) for r in outputs])
+        symbols = [
+            [one_hot(constants[r.symbol], r.values) if isinstance(r, OneHot) else constants[r]
+             for r in side] for side in (inputs, outputs)
+        ]  # fmt: skip
+        theory = cls(constraints, *symbols)
         theory.constraint_names = tuple(named)
         return theory
 
@@ -297,11 +297,10 @@ class Theory:
         return check_theory(self, timeout_s=timeout_s, max_models=max_models, max_work=max_work)
 
     def __repr__(self) -> str:
-        count = len(self.constraints)
         inputs = ", ".join(symbol.name for symbol in self.input_symbols)
         outputs = ", ".join(symbol.name for symbol in self.output_symbols)
-        plural = "" if count == 1 else "s"
-        return f"Theory({count} constraint{plural}, inputs=[{inputs}], outputs=[{outputs}])"
+        count = counted(len(self.constraints), "constraint")
+        return f"Theory({count}, inputs=[{inputs}], outputs=[{outputs}])"
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Theory) and self.digest == other.digest
@@ -322,34 +321,18 @@ def _restore(
 ) -> Theory:
     """Rebuilds a theory from its text, in a new z3 context."""
     formulas = smtlib.unpack(archive)
-    sizes = [*shape[0], *shape[1]]
-    start = len(formulas) - sum(max(size, 1) for size in sizes)
-    constraints, anchors = formulas[:start], iter(formulas[start:])
-    requests = []
-    for size in sizes:
-        group = [next(anchors) for _ in range(max(size, 1))]
-        symbol = sides(group[0])[0]
-        requests.append(one_hot(symbol, [sides(term)[1] for term in group]) if size else symbol)
+    start = len(formulas) - sum(max(size, 1) for part in shape for size in part)
+    anchors = map(sides, formulas[start:])
+
+    def symbol(size: int) -> Any:
+        pairs = [next(anchors) for _ in range(max(size, 1))]
+        return one_hot(pairs[0][0], [value for _, value in pairs]) if size else pairs[0][0]
+
+    inputs, outputs = ([symbol(size) for size in part] for part in shape)
     theory = Theory.__new__(Theory)
-    split = len(shape[0])
-    inputs, outputs = (
-        symbols_of(requests[:split], "inputs"),
-        symbols_of(requests[split:], "outputs"),
-    )
-    theory._build(constraints, inputs, outputs, archive, names)
+    symbols = symbols_of(inputs, "inputs"), symbols_of(outputs, "outputs")
+    theory._build(formulas[:start], *symbols, archive, names)
     return theory
-
-
-def _anchors(symbol: Symbol) -> tuple[Any, ...]:
-    """Equations that let `_restore` rebuild the symbol from SMT-LIB text."""
-    if isinstance(symbol, OneHotSymbol):
-        return symbol.column_terms
-    return (symbol.term == symbol.term,)
-
-
-def _sizes(symbols: Iterable[Symbol]) -> tuple[int, ...]:
-    """The number of values of each one-hot symbol, 0 for other symbols."""
-    return tuple(symbol.width if symbol.kind == "one-hot" else 0 for symbol in symbols)
 
 
 def _check_symbols(theory: Theory) -> set[str]:
