@@ -30,8 +30,7 @@ def random_finite_theory(seed: int) -> Theory:
         >>> random_finite_theory(5) == random_finite_theory(5)
         True
     """
-    draw = random.Random(seed)
-    return _KINDS[seed % len(_KINDS)](draw)
+    return _KINDS[seed % len(_KINDS)](random.Random(seed))
 
 
 def _bit_vectors(draw: random.Random) -> Theory:

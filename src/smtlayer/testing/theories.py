@@ -43,28 +43,17 @@ def integers() -> Theory:
     """Unbounded integers between Boolean inputs and outputs."""
     x, y = z3.Ints("x y")
     a, b, big = z3.Bools("a b big")
-    return Theory(
-        [x == z3.If(a, 3, 5), y == z3.If(b, 2 * x, x - 1), big == (x + y > 10)],
-        inputs=[a, b],
-        outputs=[big],
-    )
+    rules = [x == z3.If(a, 3, 5), y == z3.If(b, 2 * x, x - 1), big == (x + y > 10)]
+    return Theory(rules, inputs=[a, b], outputs=[big])
 
 
 def reals() -> Theory:
     """Real arithmetic; some inputs have no model."""
     x, y = z3.Reals("x y")
     a, b, above = z3.Bools("a b above")
-    return Theory(
-        [
-            z3.Implies(a, x > y),
-            z3.Implies(b, x + y < 1),
-            x * 2 > 1,
-            above == (y > 0),
-            a == (y >= 0),
-        ],
-        inputs=[a, b],
-        outputs=[above],
-    )
+    rules = [z3.Implies(a, x > y), z3.Implies(b, x + y < 1), x * 2 > 1]
+    rules += [above == (y > 0), a == (y >= 0)]
+    return Theory(rules, inputs=[a, b], outputs=[above])
 
 
 def strings() -> Theory:
@@ -72,11 +61,8 @@ def strings() -> Theory:
     word = z3.String("word")
     a, b = z3.Bools("a b")
     text = z3.Concat(z3.If(a, z3.StringVal("no"), z3.StringVal("yes")), z3.If(b, "w", ""))
-    return Theory(
-        [word == text, z3.Length(word) < 4],
-        inputs=[a, b],
-        outputs=[one_hot(word, ["no", "now", "yes"])],
-    )
+    rules = [word == text, z3.Length(word) < 4]
+    return Theory(rules, inputs=[a, b], outputs=[one_hot(word, ["no", "now", "yes"])])
 
 
 def arrays() -> Theory:
@@ -84,11 +70,8 @@ def arrays() -> Theory:
     memory = z3.Array("memory", z3.IntSort(), z3.IntSort())
     i, j = z3.Ints("i j")
     same, seen = z3.Bools("same seen")
-    return Theory(
-        [same == (i == j), memory[j] == 0, seen == (z3.Store(memory, i, 7)[j] == 7)],
-        inputs=[same],
-        outputs=[seen],
-    )
+    rules = [same == (i == j), memory[j] == 0, seen == (z3.Store(memory, i, 7)[j] == 7)]
+    return Theory(rules, inputs=[same], outputs=[seen])
 
 
 @cache
@@ -100,14 +83,9 @@ def datatypes() -> Theory:
     sort = declared.create()
     items = z3.Const("items", sort)
     empty, single = z3.Bools("empty single")
-    return Theory(
-        [
-            empty == (items == sort.nil),
-            single == z3.And(sort.is_cons(items), sort.tail(items) == sort.nil),
-        ],
-        inputs=[empty],
-        outputs=[single],
-    )
+    last = z3.And(sort.is_cons(items), sort.tail(items) == sort.nil)
+    rules = [empty == (items == sort.nil), single == last]
+    return Theory(rules, inputs=[empty], outputs=[single])
 
 
 def functions() -> Theory:
@@ -116,9 +94,8 @@ def functions() -> Theory:
     f = z3.Function("f", sort, sort)
     x, y = z3.Consts("x y", sort)
     same, images = z3.Bools("same images")
-    return Theory(
-        [same == (x == y), images == (f(f(x)) == f(f(y)))], inputs=[same], outputs=[images]
-    )
+    rules = [same == (x == y), images == (f(f(x)) == f(f(y)))]
+    return Theory(rules, inputs=[same], outputs=[images])
 
 
 def quantified() -> Theory:
@@ -132,11 +109,8 @@ def quantified() -> Theory:
 def free_outputs() -> Theory:
     """Outputs that the inputs do not determine, and inputs without a model."""
     a, b, c, y, z = z3.Bools("a b c y z")
-    return Theory(
-        [z3.AtMost(a, b, c, 2), z3.Or(y, z), z3.Implies(a, z3.Not(z))],
-        inputs=[a, b, c],
-        outputs=[y, z],
-    )
+    rules = [z3.AtMost(a, b, c, 2), z3.Or(y, z), z3.Implies(a, z3.Not(z))]
+    return Theory(rules, inputs=[a, b, c], outputs=[y, z])
 
 
 def unconstrained() -> Theory:
