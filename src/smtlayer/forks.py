@@ -23,17 +23,9 @@ _POLL_S = 0.001
 PATIENCE_S = 10.0  # longest time that a fork waits
 
 
-@final
-class _Work:
-    """The state of one thread that uses z3."""
-
-    def __init__(self) -> None:
-        self.paused = False
-
-
 # With the interpreter's lock all threads see each step below in order: a thread registers and then
 # checks for forks, a fork registers and then checks for threads.
-_working: dict[int, _Work] = {}  # by thread
+_working: dict[int, bool] = {}  # by thread that uses z3: whether it has paused
 _forking: dict[int, bool] = {}  # by thread: whether all others have paused
 _trapped = False  # whether this process was forked while another thread was inside z3
 
@@ -51,7 +43,7 @@ def uses_z3(function: Callable[_P, _T]) -> Callable[_P, _T]:
         if thread in _working:
             return function(*args, **kwargs)
         try:
-            _working[thread] = _Work()
+            _working[thread] = False
             pause()
             return function(*args, **kwargs)
         finally:
@@ -69,21 +61,16 @@ def pause() -> None:
             f'processes by the "spawn" method.'
         )
     thread = threading.get_ident()
-    if _forking and (work := _working.get(thread)):
+    if _forking and thread in _working:
         while _forking.keys() - {thread}:
-            work.paused = True
+            _working[thread] = True
             while _forking.keys() - {thread}:
                 time.sleep(_POLL_S)
-            work.paused = False
+            _working[thread] = False
 
 
 def finish(interrupt: Callable[[], None], ask: Callable[[], _T]) -> _T:
-    """The result of a long z3 call, which is repeated if a fork interrupts it.
-
-    Args:
-        interrupt: Interrupts the call, from any thread.
-        ask: The call; it raises if z3 is interrupted.
-    """
+    """The result of a long z3 call, which is repeated if a fork interrupts it; see `stoppable`."""
     while True:
         pause()
         answer, _ = stoppable(interrupt, ask)
@@ -129,7 +116,7 @@ def _before_fork() -> None:
     _forking[thread] = False
     deadline = time.monotonic() + PATIENCE_S
     while time.monotonic() < deadline:
-        busy = {t for t, work in list(_working.items()) if not work.paused} - _forking.keys()
+        busy = {t for t, paused in list(_working.items()) if not paused} - _forking.keys()
         if not busy:
             _forking[thread] = True
             return

@@ -128,18 +128,14 @@ def guard_presses() -> "Guard":
 
 def raise_pressed() -> None:
     """Raises the exception of an earlier handler, if it was dropped."""
-    if _guard is not None and threading.current_thread() is threading.main_thread():
-        _guard.deliver()
+    main = threading.current_thread() is threading.main_thread()
+    if main and _guard is not None and _guard.raised is not None:
+        raise _guard.raised
 
 
 @final
 class Guard:
-    """Ctrl-C from the beginning of an interruptible call to its end.
-
-    Args:
-        handler: The user's handler, from which the guard takes over.
-        idle: Whether the guard does nothing at all.
-    """
+    """Takes over from the user's handler of Ctrl-C during an interruptible call, unless `idle`."""
 
     def __init__(
         self, handler: Callable[[int, FrameType | None], Any], *, idle: bool = False
@@ -148,7 +144,7 @@ class Guard:
         self.held = True  # whether presses wait
         self._handler = handler
         self._waiting = 0
-        self._raised: BaseException | None = None
+        self.raised: BaseException | None = None  # by the handler; raised again if it was dropped
         self._unraisable = sys.unraisablehook
         self._in_main_thread = vars(MainThread)["check"]
         if idle:
@@ -161,16 +157,16 @@ class Guard:
         _guard = self
         self._wakeup = _watch.attach()
         sys.unraisablehook = self._report
-        # In the main thread PySAT takes SIGINT over, and leaves a call by an error of its own.
+        # In the main thread PySAT takes SIGINT over, and raises another error.
         MainThread.check = staticmethod(bool)  # which returns False
 
     def leave(self) -> None:
         """Restores the user's handler, and runs it for presses that waited."""
         failure = sys.exc_info()[1]
-        if self._raised is not None and failure is not None:
-            traceback.clear_frames(failure.__traceback__)  # frees what z3 left half-built, unheard
+        if self.raised is not None and failure is not None:
+            traceback.clear_frames(failure.__traceback__)  # frees what z3 left half-built
         self.restore()
-        error, self._raised = self._raised, None
+        error, self.raised = self.raised, None
         while self._waiting:
             self._waiting -= 1
             self._handler(signal.SIGINT, None)
@@ -193,11 +189,6 @@ class Guard:
         if signal.getsignal(signal.SIGINT) == self._note:
             signal.signal(signal.SIGINT, self._handler)  # last: from here on it may raise
 
-    def deliver(self) -> None:
-        """Raises an exception that was dropped."""
-        if self._raised is not None:
-            raise self._raised
-
     def _note(self, number: int, frame: FrameType | None) -> None:
         if self.held:
             self._waiting += 1
@@ -205,13 +196,13 @@ class Guard:
         try:
             self._handler(number, frame)
         except BaseException as error:
-            self._raised = error
+            self.raised = error
             raise
 
     def _report(self, unraisable: "sys.UnraisableHookArgs") -> None:
         """Hides errors of destructors that an exception which is raised again has caused."""
         of_z3 = getattr(unraisable.object, "__module__", None) == z3.AstRef.__module__
-        if self._raised is None or not (of_z3 or unraisable.exc_value is self._raised):
+        if self.raised is None or not (of_z3 or unraisable.exc_value is self.raised):
             self._unraisable(unraisable)
 
 
@@ -235,15 +226,11 @@ class _Watch:
             self._forward_to = signal.set_wakeup_fd(outbox, warn_on_full_buffer=False)
             return self._forward_to
 
-    def close(self) -> None:
-        """Ends the thread."""
+    def close(self, *, join: bool) -> None:
+        """Ends the thread, which a forked child does not have."""
         self._outbox.close()  # its end of the line reads as closed
-        self._thread.join()
-        self._inbox.close()
-
-    def abandon(self) -> None:
-        """Closes the copies of a forked child, which has no such thread."""
-        self._outbox.close()
+        if join:
+            self._thread.join()
         self._inbox.close()
 
     def _run(self) -> None:
@@ -290,7 +277,7 @@ def _before_fork() -> None:
     global _watch
     main = threading.current_thread() is threading.main_thread()  # else a guard might begin now
     if _watch is not None and _guard is None and main:
-        _watch.close()
+        _watch.close(join=True)
         _watch = None
 
 
@@ -302,7 +289,7 @@ def _after_fork_in_child() -> None:
     if _guard is not None:
         _guard.restore()
     if watch is not None:
-        watch.abandon()
+        watch.close(join=False)
 
 
 if sys.platform != "win32":
