@@ -248,7 +248,7 @@ def run(*arguments, folder):
 @pytest.mark.slow
 def test_counts_of_all_processes_are_summed(tmp_path):
     script = """
-        from training.test_lightning import Log, SolverCallback, Xor, make_trainer, rows
+        from test_lightning import Log, SolverCallback, Xor, make_trainer, rows
 
         log = Log()
         callback = SolverCallback(every_n_steps=5)
@@ -274,6 +274,7 @@ def test_without_the_package_all_else_can_be_imported():
     code = """
         import sys
         import pytest
+        import smtlayer.errors
         import smtlayer_studies.runs
         print("imported", "lightning" in sys.modules)
         sys.modules["lightning"] = None
