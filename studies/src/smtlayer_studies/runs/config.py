@@ -46,7 +46,7 @@ def _device_name(device: object) -> object:
 class RunConfig:
     """All options of a run. The same configuration on the same machine gives the same run.
 
-    Args:
+    Attributes:
         experiment: Name of the experiment, for the record.
         method: Name of the method, for the record.
         task: The task's `name`, and its options.
