@@ -54,7 +54,7 @@ class RunConfig:
         train: The training.
         layer: The layer, or None for a conventional network.
         restarts: Whether failed trainings are started again.
-        seed: Seed of network, examples and random draws, from -2**53 to 2**53.
+        seed: Seed of network, examples and random draws, from `-2**53` to `2**53`.
         device: Name of a torch device.
     """
 
