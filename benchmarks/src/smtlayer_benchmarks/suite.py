@@ -17,7 +17,7 @@ from smtlayer_benchmarks.command import Part
 from smtlayer_benchmarks.scaling_plot import draw_scaling
 from smtlayer_cli import provenance, pyplot
 from smtlayer_cli.waiting import Waiting
-from smtlayer_studies.runs.options import check_device
+from smtlayer_studies.runs.run_options import check_device
 
 
 def run_suite(

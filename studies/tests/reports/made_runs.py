@@ -38,9 +38,9 @@ def addition_runs() -> dict[str, Path]:
 
 
 def taught_run(folder: Path) -> Path:
-    """A copy of the run with the layer, but with a model that reads well: it was told the symbols.
+    """A copy of the run with the layer, whose model was trained on the symbols and reads well.
 
-    Additions of this sample of digits that come out wrong are then few.
+    Few additions of this sample of digits come out wrong.
     """
     source = addition_runs()["best"]
     shutil.copytree(source, folder, dirs_exist_ok=True)

@@ -70,17 +70,17 @@ def test_selected_examples_are_repaired_ones_wrong_ones_and_others(count):
     repaired = additions([(11, 5)], [(3, 5)])  # whatever it was taken for is the truth here
     taken = repaired.answer.outputs[0]
     shown.batch.targets[20:25] = (taken > 0).float()
-    told = shown.selected(count)
-    assert len(told) == min(count, 30)
-    changed = told.right & told.overruled.any(-1)
+    selected = shown.selected(count)
+    assert len(selected) == min(count, 30)
+    changed = selected.right & selected.overruled.any(-1)
     assert changed.sum() >= min(5, -(-count // 3))
     if count >= 3:
-        assert not told.right.all()
-    numbers = [tuple(row) for row in told.logits.tolist()]
-    assert len(numbers) == len(told)
+        assert not selected.right.all()
+    numbers = [tuple(row) for row in selected.logits.tolist()]
+    assert len(numbers) == len(selected)
 
 
 def test_selected_examples_are_filled_up_where_a_kind_is_missing():
-    told = additions(read=[(2, 2)] * 9, truth=[(1, 1)] * 9).selected(6)
-    assert len(told) == 6
-    assert not told.right.any()
+    selected = additions(read=[(2, 2)] * 9, truth=[(1, 1)] * 9).selected(6)
+    assert len(selected) == 6
+    assert not selected.right.any()

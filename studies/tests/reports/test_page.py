@@ -64,8 +64,8 @@ def test_a_run_that_was_cut_short_is_not_set_against_the_paper(copied, tmp_path)
     epochs = RunFolder.read(copied).config.train.epochs
     usual = load_experiment("mnist-addition-10").config("best").train
     assert epochs < usual.epochs
-    said = f"Not comparable with the paper: {epochs} of {usual.epochs} epochs, "
-    assert said in page.text
+    message = f"Not comparable with the paper: {epochs} of {usual.epochs} epochs, "
+    assert message in page.text
     assert (
         f" of {usual.rows:,} training examples, 40 of {usual.test_rows:,} test examples."
         in page.text
@@ -94,12 +94,12 @@ def test_counts_of_the_page_agree_with_the_model():
     assert summary.counts.get("failed", 0) == int((~right).sum())
     theory = loaded.task.theory
     read, truth = theory.decode_inputs(logits), theory.decode_inputs(batch.symbols)
-    (told,) = summary.confusions
-    assert told.total == 80
-    for i, value in enumerate(told.truths):
-        for j, other in enumerate(told.truths):
+    (confusion,) = summary.confusions
+    assert confusion.total == 80
+    for i, value in enumerate(confusion.truths):
+        for j, other in enumerate(confusion.truths):
             found = sum(int(((truth[n] == value) & (read[n] == other)).sum()) for n in "ab")
-            assert told.read[i][j] == found
+            assert confusion.read[i][j] == found
 
 
 def test_a_conventional_run_has_a_page(tmp_path):

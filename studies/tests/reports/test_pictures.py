@@ -91,8 +91,8 @@ def test_an_overruled_hint_has_a_frame_and_both_numbers():
     examples = board([1, 2, 3, 7, *SOLVED[4:8]])  # 7 is no number of this board
     figure = SudokuView().figure(examples, "")
     assert marks_of(figure) == 1
-    (told,) = [reading for reading in examples.readings(0) if reading.overruled]
-    assert (told.read, told.taken) == (7, 4)
+    (reading,) = [reading for reading in examples.readings(0) if reading.overruled]
+    assert (reading.read, reading.taken) == (7, 4)
     assert "7→4" in texts_of(figure)
 
 
@@ -115,21 +115,21 @@ def test_wrong_cells_are_red_and_misread_hints_have_a_red_frame():
     assert f"8 hints, 0 overruled: {count} of 16 cells wrong" in texts_of(figure)
 
 
-SAID = (Kind(0, 1, False), Kind(1, 2, True), Kind(2, 0, True))  # Charlie lies
+SENTENCES = (Kind(0, 1, False), Kind(1, 2, True), Kind(2, 0, True))  # Charlie lies
 
 
-def puzzle(said):
+def puzzle(readings):
     theory = liars_theory()
-    features = torch.tensor([[tokens(wording(kind, 0)) for kind in SAID]])
+    features = torch.tensor([[tokens(wording(kind, 0)) for kind in SENTENCES]])
     read, truth = (
         torch.tensor([[sign for signs in kinds for sign in signs]], dtype=torch.int8)
-        for kinds in (said, [kind.signs for kind in SAID])
+        for kinds in (readings, [kind.signs for kind in SENTENCES])
     )
     return examples_of(theory, features, read, truth, torch.tensor([one_hot_signs(2, 3)]))
 
 
 def test_sentences_show_their_words_and_what_was_read(tmp_path):
-    examples = puzzle([kind.signs for kind in SAID])
+    examples = puzzle([kind.signs for kind in SENTENCES])
     assert examples.right.all()
     figure = LiarsView().figure(examples, "Puzzles")
     texts = texts_of(figure)
@@ -144,7 +144,7 @@ def test_sentences_show_their_words_and_what_was_read(tmp_path):
 
 
 def test_parts_of_a_sentence_that_were_overruled_are_marked():
-    signs = [kind.signs for kind in SAID]
+    signs = [kind.signs for kind in SENTENCES]
     signs[0][0] = -1  # no one speaks first
     signs[1][3] = 1  # Bob speaks of two
     examples = puzzle(signs)
@@ -157,7 +157,7 @@ def test_parts_of_a_sentence_that_were_overruled_are_marked():
 
 
 def test_the_wrong_one_is_named_in_red_with_the_truth():
-    signs = [kind.signs for kind in SAID]
+    signs = [kind.signs for kind in SENTENCES]
     signs[1][6], signs[2][6] = -1, 1
     signs[0][6] = 1
     examples = puzzle(signs)

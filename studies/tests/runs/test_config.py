@@ -95,14 +95,14 @@ def test_what_is_not_said_has_its_default():
         ),
     ],
 )
-def test_what_cannot_be_meant_is_told_with_its_path(data, message):
+def test_what_cannot_be_meant_is_reported_with_its_path(data, message):
     with pytest.raises(ConfigError) as error:
         of(**data)
     assert str(error.value).startswith(message)
 
 
 @pytest.mark.parametrize("device", ["foo", "meta"])
-def test_a_device_that_is_not_there_is_told(device):
+def test_a_device_that_is_not_there_is_an_error(device):
     with pytest.raises(ConfigError, match=f"device '{device}' cannot be used: .* Use 'cpu', or"):
         RunConfig.of({"task": {"name": "x"}}, experiment="r", method="m", seed=0, device=device)
 
@@ -114,7 +114,7 @@ def test_a_device_that_is_no_name_is_an_error(device):
 
 
 @pytest.mark.parametrize(
-    ("seed", "said"),
+    ("seed", "message"),
     [
         ("a", "r: seed should be a valid integer. Got 'a'."),
         (1.5, "r: seed should be a valid integer. Got 1.5."),
@@ -123,8 +123,8 @@ def test_a_device_that_is_no_name_is_an_error(device):
         (2**70, "r: seed should be less than or equal to 9007199254740992. Got 118059162071741130"),
     ],
 )
-def test_a_seed_that_no_run_can_use_is_told(seed, said):
-    with pytest.raises(ConfigError, match=re.escape(said)):
+def test_a_seed_that_no_run_can_use_is_an_error(seed, message):
+    with pytest.raises(ConfigError, match=re.escape(message)):
         RunConfig.of({"task": {"name": "x"}}, experiment="r", method="m", seed=seed, device="cpu")
 
 
@@ -186,7 +186,7 @@ def test_settings_are_toml_or_text():
 
 
 @pytest.mark.parametrize("setting", ["train.lr", "=3", "train.=3"])
-def test_a_setting_without_key_or_value_is_told(setting):
+def test_a_setting_without_key_or_value_is_an_error(setting):
     with pytest.raises(ConfigError, match="--set expects key=value"):
         parse_settings([setting])
 
@@ -207,12 +207,12 @@ def test_the_options_of_a_layer_reach_it(name, backend):
     )  # fmt: skip
     layer = options.make(theory)
     assert layer.backend == backend
-    told = ("forward='maxsmt'", "inference='smt'", "backward='sample'", "weights='softmax'")
-    assert all(text in str(layer) for text in (*told, "scale='batch'"))
+    parts = ("forward='maxsmt'", "inference='smt'", "backward='sample'", "weights='softmax'")
+    assert all(text in str(layer) for text in (*parts, "scale='batch'"))
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [
         ({"name": "mnist-addition", "data": "foo"}, "task.data must be one of 'auto', "),
         (
@@ -228,24 +228,26 @@ def test_the_options_of_a_layer_reach_it(name, backend):
         ),
     ],
 )
-def test_values_that_a_task_cannot_use_are_refused(options, said):
-    with pytest.raises(ConfigError, match=re.escape(said)):
+def test_values_that_a_task_cannot_use_are_refused(options, message):
+    with pytest.raises(ConfigError, match=re.escape(message)):
         make_task(options)
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [
         ({"name": "visual-sudoku", "percent": 0}, "percent must be from 1 to 100. Got 0."),
         ({"name": "visual-sudoku", "validation": 1}, "validation must be from 0 to below 1. Got 1"),
         ({"name": "mnist-addition", "validation": 1}, "images: validation must be from 0 to below"),
     ],
 )
-def test_what_can_be_refused_at_once_is_refused_before_data_are_loaded(monkeypatch, options, said):
+def test_what_can_be_refused_at_once_is_refused_before_data_are_loaded(
+    monkeypatch, options, message
+):
     def late(*args):
         pytest.fail("data were loaded")
 
     for name in ("addition.task.load_digits", "sudoku.task.load_digits", "sudoku.task.load_boards"):
         monkeypatch.setattr(f"smtlayer_studies.tasks.{name}", late)
-    with pytest.raises(ConfigError, match=re.escape(said)):
+    with pytest.raises(ConfigError, match=re.escape(message)):
         make_task(options)

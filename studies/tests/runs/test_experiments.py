@@ -8,7 +8,7 @@ from smtlayer_studies.runs import experiment_names, load_experiment, make_task
 
 
 @pytest.mark.parametrize(
-    ("settings", "said"),
+    ("settings", "message"),
     [
         ("train.lr=1e-3", "settings expects a list, as ['train.lr=1e-3']. Got 'train.lr=1e-3'."),
         (3, "settings expects a list, as ['train.lr=1e-3']. Got 3."),
@@ -16,8 +16,8 @@ from smtlayer_studies.runs import experiment_names, load_experiment, make_task
         (["task=3"], "mnist-addition-10: task should be a valid dictionary. Got 3."),
     ],
 )
-def test_settings_that_are_no_list_of_settings_are_told(settings, said):
-    with pytest.raises(ConfigError, match=re.escape(said)):
+def test_settings_that_are_no_list_of_settings_are_errors(settings, message):
+    with pytest.raises(ConfigError, match=re.escape(message)):
         load_experiment("mnist-addition-10").config("best", settings=settings)
 
 
@@ -86,7 +86,7 @@ def test_a_sample_has_sizes_of_its_own():
         (lambda: make_task({"name": "liars-puzzle", "as_print": 1}), "Did you mean 'as_printed'"),
     ],
 )
-def test_names_that_are_not_known_are_told(call, message):
+def test_names_that_are_not_known_are_errors(call, message):
     with pytest.raises(ConfigError, match=message):
         call()
 
@@ -115,7 +115,7 @@ def test_a_file_of_ones_own_is_an_experiment(tmp_path):
         ("train = 3\n[best]", " train should be a dictionary or an instance of TrainOptions."),
     ],
 )
-def test_a_file_that_is_none_is_told(tmp_path, text, message):
+def test_a_file_that_is_none_is_an_error(tmp_path, text, message):
     path = tmp_path / "own.toml"
     path.write_text(text, encoding="latin-1")
     with pytest.raises(ConfigError, match=re.escape(message)):
@@ -150,7 +150,7 @@ def test_each_seed_of_the_liars_puzzle_has_a_split_of_its_own():
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("[a]\n[b]\nlike = 'c'", "b.like expects one of a. Got 'c'."),
         ("[a]\n[b]\nlike = 'a'\n[c]\nlike = 'b'", "c.like expects one of a. Got 'b'."),
@@ -158,7 +158,7 @@ def test_each_seed_of_the_liars_puzzle_has_a_split_of_its_own():
         ("seeds = [1]\n[a]", "seeds is the number of runs of each method. Got [1]."),
     ],
 )
-def test_a_model_or_number_of_seeds_that_cannot_be_is_refused(tmp_path, text, said):
+def test_a_model_or_number_of_seeds_that_cannot_be_is_refused(tmp_path, text, message):
     (tmp_path / "mine.toml").write_text(text)
-    with pytest.raises(ConfigError, match=re.escape(said)):
+    with pytest.raises(ConfigError, match=re.escape(message)):
         load_experiment(tmp_path / "mine.toml")

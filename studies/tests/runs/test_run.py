@@ -58,7 +58,7 @@ def test_a_folder_may_be_text(config, tmp_path):
 
 
 @pytest.mark.parametrize("below", ["", "run"])
-def test_a_folder_that_is_a_file_is_told_before_training(config, tmp_path, below):
+def test_a_folder_that_is_a_file_is_reported_before_training(config, tmp_path, below):
     path = tmp_path / "notes.txt"
     path.write_text("mine")
     with pytest.raises(ConfigError, match=r"notes.txt is a file. Choose another folder"):
@@ -79,7 +79,7 @@ def test_a_run_learns(config):
     assert scores["representation"] > 0.8  # where the answer is no, one false bit is enough
 
 
-def test_a_file_that_is_no_record_is_told(tmp_path):
+def test_a_file_that_is_no_record_is_an_error(tmp_path):
     path = tmp_path / "record.json"
     path.write_text('{"experiment": "x"}')
     with pytest.raises(ConfigError, match="is not the record of a run"):

@@ -46,7 +46,7 @@ def test_runs_below_a_folder_are_found_the_conventional_one_first(runs):
         RunFolder.read(above)
 
 
-def test_folders_that_are_no_runs_are_told_apart(tmp_path):
+def test_folders_that_are_no_runs_are_reported_apart(tmp_path):
     with pytest.raises(MissingDataError, match=r"There is no folder .*gone"):
         find_runs(tmp_path / "gone")
     with pytest.raises(MissingDataError, match=r"holds no run: no config\.toml"):
@@ -81,7 +81,7 @@ def test_a_checkpoint_that_cannot_be_read_tells_nothing(copied):
     ("record.json", '{"experiment": "mni', r"record of a run: it is cut off or damaged\. Del"),
     ("record.json", "[]", r"is not the record of a run: it holds no JSON object\. Delete it"),
 ])  # fmt: skip
-def test_damaged_files_are_named_and_what_to_do_is_said(copied, file, text, error):
+def test_damaged_files_are_named_and_what_to_do_is_reported(copied, file, text, error):
     (copied / file).write_text(text)
     with pytest.raises(ConfigError, match=error):
         RunFolder.read(copied)
@@ -110,12 +110,12 @@ def test_a_model_that_is_cut_off_is_seen_without_loading_it(copied):
 def test_a_damaged_run_below_a_folder_is_left_out_unless_it_is_named_or_alone(runs, tmp_path):
     folder = shutil.copytree(runs["best"].parent, tmp_path / "runs")
     (folder / "best" / "record.json").write_text("{}")
-    told = []
-    found = read_runs([folder], lambda path, error: told.append((path, str(error))))
+    skipped = []
+    found = read_runs([folder], lambda path, error: skipped.append((path, str(error))))
     assert [run.path for run in found] == [folder / "conventional"]
-    ((path, said),) = told
+    ((path, message),) = skipped
     assert path == folder / "best"
-    assert "no 'experiment' in it" in said
+    assert "no 'experiment' in it" in message
     with pytest.raises(ConfigError, match="no 'experiment' in it"):
         read_runs([folder, folder / "best"], lambda path, error: None)
     (folder / "conventional" / "config.toml").write_text("")

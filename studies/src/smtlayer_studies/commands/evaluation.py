@@ -15,8 +15,8 @@ from rich.table import Table as RichTable
 from smtlayer.errors import ConfigError, MissingDataError, SMTLayerError
 from smtlayer_cli.waiting import Waiting
 from smtlayer_studies import runs as training
-from smtlayer_studies.runs.options import check_device
 from smtlayer_studies.runs.run_folder import RunFolder, read_runs
+from smtlayer_studies.runs.run_options import check_device
 
 _LAYER_OPTIONS = ("inference", "backend", "weights", "workers", "timeout_ms")
 

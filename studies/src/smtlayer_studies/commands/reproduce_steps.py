@@ -22,7 +22,7 @@ from smtlayer_studies.reports import paper, render, result_tables, results_plot
 from smtlayer_studies.reports import results as records
 from smtlayer_studies.reports.results import Result
 from smtlayer_studies.runs import experiments, grid
-from smtlayer_studies.runs.options import check_device
+from smtlayer_studies.runs.run_options import check_device
 
 _TIMED_EPOCHS = 5
 _SMOKE = ("train.epochs=1", "train.rows=64", "train.test_rows=64")

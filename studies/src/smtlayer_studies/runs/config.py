@@ -12,7 +12,7 @@ from pydantic.dataclasses import dataclass
 from pydantic_core import ErrorDetails
 
 from smtlayer.errors import ConfigError, did_you_mean
-from smtlayer_studies.runs.options import (
+from smtlayer_studies.runs.run_options import (
     Checked,
     LayerOptions,
     PretrainOptions,

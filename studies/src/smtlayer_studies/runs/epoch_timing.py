@@ -8,8 +8,8 @@ from statistics import fmean, stdev
 from smtlayer.errors import ConfigError
 from smtlayer_cli.provenance import here
 from smtlayer_studies.runs.config import RunConfig
-from smtlayer_studies.runs.options import PretrainOptions
 from smtlayer_studies.runs.records import Epoch, write_json
+from smtlayer_studies.runs.run_options import PretrainOptions
 from smtlayer_studies.runs.trainer import Trainer
 from smtlayer_studies.tasks.options import make_task
 

@@ -14,10 +14,10 @@ from torch import Tensor, nn
 from smtlayer.errors import ConfigError
 from smtlayer.loop import Stepper, solver_counts, solver_layers
 from smtlayer_studies.runs.config import RunConfig
-from smtlayer_studies.runs.options import PretrainOptions, TrainOptions
 from smtlayer_studies.runs.records import Epoch, PhaseName
 from smtlayer_studies.runs.resume import deferred_interrupt, random_state, set_random_state
 from smtlayer_studies.runs.run_folder import RunFolder
+from smtlayer_studies.runs.run_options import PretrainOptions, TrainOptions
 from smtlayer_studies.tasks.base import Batch, Model, Rows, Task
 from smtlayer_studies.tasks.networks import DenseHead
 

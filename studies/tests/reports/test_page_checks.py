@@ -49,14 +49,14 @@ def test_an_image_wider_than_a_line_is_shrunk_until_it_fits(width):
 def test_confusions_of_a_puzzle_are_in_words():
     kinds = (Kind(0, 1, True), Kind(1, 2, False), Kind(2, 0, True))
     signs = torch.tensor([[sign for kind in kinds for sign in kind.signs]])
-    said = torch.tensor([[tokens(wording(kind, 0)) for kind in kinds]])
+    sentences = torch.tensor([[tokens(wording(kind, 0)) for kind in kinds]])
     read = signs.clone()
     read[0, 6] = -1  # reads an accusation as a defence
     read[0, 7:10] = -1  # and no speaker
     wanted = torch.tensor([[1, -1, -1]])
-    examples = examples_of(liars_theory(), said, read, signs.to(torch.int8), wanted)
+    examples = examples_of(liars_theory(), sentences, read, signs.to(torch.int8), wanted)
     speaks, whom, what = confusions(LiarsView(), examples)
-    assert [told.kind for told in (speaks, whom, what)] == [
+    assert [one.kind for one in (speaks, whom, what)] == [
         "who speaks", "of whom", "accuses or defends"
     ]  # fmt: skip
     assert speaks.truths == ("Alice", "Bob", "Charlie")
