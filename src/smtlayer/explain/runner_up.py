@@ -51,7 +51,11 @@ class RunnersUp:
         self, signs: Tensor, weights: Tensor, outputs: Tensor, timeout_s: float
     ) -> Solution:
         deadline = time.monotonic() + timeout_s
-        flipped = torch.diag(-outputs)[_deciding(self._solver.theory, outputs)]  # (k, m)
+        deciding = torch.ones_like(outputs, dtype=torch.bool)  # columns of which others flip one
+        for symbol in self._solver.theory.output_symbols:
+            if symbol.kind == "one-hot":
+                deciding[symbol.columns] = outputs[symbol.columns] > 0
+        flipped = torch.diag(-outputs)[deciding]  # (k, m)
         found = [
             self._solver.maximize(signs.expand(len(w), -1), weights.expand(len(w), -1), w)
             for w in takewhile(lambda _: time.monotonic() <= deadline, torch.split(flipped, _BATCH))
@@ -75,15 +79,6 @@ class RunnersUp:
                 solver = Z3(limit_ms).compile(theory)
             self._with_twins = limit_ms, solver
         return self._with_twins[1]
-
-
-def _deciding(theory: Theory, outputs: Tensor) -> Tensor:
-    """Columns of which other outputs flip at least one: of a one-hot symbol the true one."""
-    deciding = torch.ones_like(outputs, dtype=torch.bool)
-    for symbol in theory.output_symbols:
-        if symbol.kind == "one-hot":
-            deciding[symbol.columns] = outputs[symbol.columns] > 0
-    return deciding
 
 
 @uses_z3

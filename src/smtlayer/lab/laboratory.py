@@ -188,7 +188,12 @@ def run_lab(
             f"run_lab expects at least one rule and one seed. Got {len(parsed)} and {seeds!r}."
         )
     seeds = int(seeds)  # a numpy integer cannot be written as JSON
-    _check_types(theory, options)
+    if not isinstance(theory, Theory | LabProblem):
+        raise ArgumentTypeError(
+            f"run_lab expects a Theory, or a LabProblem such as problem_of returns. Got {theory!r}."
+        )
+    if not isinstance(options, LabOptions):
+        raise ArgumentTypeError(f"run_lab expects options as LabOptions(...). Got {options!r}.")
     problem = problem_of(theory) if isinstance(theory, Theory) else theory
     models = list_models(problem.theory, MAX_MODELS)
     kinds = _Readers(problem, 1, options.start).kinds
@@ -208,15 +213,6 @@ def _parsed(rules: str | Sequence[str | BlameRule]) -> list[BlameRule]:
                 f"run_lab expects rules such as core, or their text. Got {rule!r}."
             )
     return [parse_rule(rule) if isinstance(rule, str) else rule for rule in given]
-
-
-def _check_types(theory: object, options: object) -> None:
-    if not isinstance(theory, Theory | LabProblem):
-        raise ArgumentTypeError(
-            f"run_lab expects a Theory, or a LabProblem such as problem_of returns. Got {theory!r}."
-        )
-    if not isinstance(options, LabOptions):
-        raise ArgumentTypeError(f"run_lab expects options as LabOptions(...). Got {options!r}.")
 
 
 class _Readers:

@@ -23,14 +23,10 @@ _RANGE = 690.0  # exp(-690) is about 1e-300
 
 
 def confidence(logits: Tensor, signs: Tensor, weights: Weights) -> Tensor:
-    """The weight of each input, float64 and above zero.
+    """The weight of each input, (B, n) float64 and above zero.
 
-    Args:
-        logits: (B, n).
-        signs: (B, n); inputs that are not known (0) take no part in the softmax.
-        weights: `"logit"` is the log-odds of an input, |logit|, so that the cheapest repair is the
-            most probable one; `"softmax"` is the paper's softmax(|logit|) over the row, see
-            `exact_softmax`.
+    `"logit"` is the log-odds of an input, |logit|, so that the cheapest repair is the most probable
+    one; `"softmax"` is the paper's softmax(|logit|) over the known inputs of a row.
     """
     size = logits.detach().double().abs()
     if weights == "softmax":
