@@ -1,6 +1,6 @@
 """A fifth task, written to a folder as a user would write it: which of two images is brighter?
 
-It has theory, data, network, view and an experiment in that one folder. Nothing else knows of it.
+It has theory, data, network, view and an experiment in that one folder. No other file knows it.
 """
 
 from pathlib import Path

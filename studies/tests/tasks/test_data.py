@@ -189,7 +189,7 @@ def test_no_folder_at_all_is_said_so(register, monkeypatch):
         download("thing")
 
 
-def test_a_damaged_file_is_told_with_both_checksums(register, tmp_path):
+def test_the_error_about_a_damaged_file_has_both_checksums(register, tmp_path):
     file = register("https://example.org/thing.bin")
     path = file.in_folder(tmp_path)
     path.parent.mkdir()
@@ -220,12 +220,12 @@ def test_a_checksum_is_computed_once_and_again_when_the_file_changes(tmp_path, m
 
 def test_a_file_is_fetched_once_and_progress_told(register, server, tmp_path):
     file = register(f"{server}/good")
-    told = []
-    path = fetch(folder=tmp_path / "new", progress=lambda *now: told.append(now))
+    received = []
+    path = fetch(folder=tmp_path / "new", progress=lambda *now: received.append(now))
     assert path == tmp_path / "new" / "things" / "thing.bin"
     assert path.read_bytes() == CONTENT
-    assert told[-1] == (file.size, file.size)
-    assert len(told) > 1
+    assert received[-1] == (file.size, file.size)
+    assert len(received) > 1
     assert left_in(tmp_path) == [path]
     assert fetch(folder=tmp_path / "new") == path
     assert Pages.asked == ["/good"]

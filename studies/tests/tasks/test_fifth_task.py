@@ -1,4 +1,4 @@
-"""A task in a folder of its own works in every command, and no other file knows of it."""
+"""A task in one new folder works in every command, and no other file knows it."""
 
 import ast
 import json

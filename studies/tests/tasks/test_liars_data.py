@@ -57,7 +57,7 @@ def read(sentence):
     return NAMES.index(match[1]), NAMES.index(match[3]), CLAIMS[match[4]]
 
 
-def said(rows):
+def sentences_of(rows):
     """The sentences of all rows as (speaker, subject, accuses), by an independent reader."""
     distinct, which = rows.items.reshape(-1, LONGEST).unique(dim=0, return_inverse=True)
     meanings = []
@@ -70,7 +70,7 @@ def said(rows):
 
 def by_speaker(rows):
     """Per row, what alice, bob and charlie say; and the order in which they speak."""
-    found = said(rows)
+    found = sentences_of(rows)
     order = found[:, :, 0]
     assert torch.equal(order.sort(-1).values, torch.arange(3).expand(len(rows), 3))
     return found.take_along_dim(order.argsort(-1)[..., None], 1), order
@@ -113,7 +113,7 @@ def test_tokens_spell_the_sentence():
 
 
 def test_there_are_24_configurations_with_one_culprit_and_375000_puzzles():
-    found = {tuple((k.speaker, k.subject, k.accuses) for k in said) for said in configurations()}
+    found = {tuple((k.speaker, k.subject, k.accuses) for k in some) for some in configurations()}
     claims = [
         [(one, other, accuses) for other in range(3) if other != one for accuses in (False, True)]
         for one in range(3)
@@ -132,7 +132,9 @@ def test_the_split_has_the_papers_sizes_and_no_configuration_in_both_parts(seed)
     task = LiarsPuzzle(split=seed)
     train, test = task.rows("train", ALL, 0), task.rows("test", ALL, 0)
     assert (len(train), len(test)) == (9_400, 28_062)
-    shown, unseen = ({str(said) for said in by_speaker(rows)[0].tolist()} for rows in (train, test))
+    shown, unseen = (
+        {str(kinds) for kinds in by_speaker(rows)[0].tolist()} for rows in (train, test)
+    )
     assert len(shown) == len(unseen) == 12
     assert not shown & unseen
     assert train.seen.all()
@@ -159,7 +161,7 @@ def test_no_puzzle_of_a_split_is_another_in_a_different_order(task):
 def test_rows_carry_what_their_words_say(task, split):
     rows = task.rows(split, ALL, 0)
     assert rows.items.shape == (len(rows), 3, LONGEST)
-    sentences = said(rows)
+    sentences = sentences_of(rows)
     signs = torch.cat(
         [torch.eye(3)[sentences[..., 0]], torch.eye(3)[sentences[..., 1]], sentences[..., 2:]], -1
     )
@@ -203,7 +205,7 @@ def test_validation_rows_are_the_training_configurations_in_other_wordings(task)
     assert {str(s) for s in sentences.tolist()} <= {str(s) for s in shown.tolist()}
 
 
-def test_what_is_not_to_be_had_is_refused(task):
+def test_splits_and_shares_that_are_impossible_are_errors(task):
     with pytest.raises(ConfigError, match=r"No puzzles are set apart.*such as 0\.1"):
         task.rows("validation", 10, 0)
     with pytest.raises(ConfigError, match=r"validation must be from 0 to below 1\. Got 1\.5\."):

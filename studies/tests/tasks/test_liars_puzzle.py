@@ -37,7 +37,7 @@ def culprits(spoken):
     return [
         guilty
         for guilty in range(3)
-        if all(is_honest(guilty, speaker, *said) for speaker, said in enumerate(spoken))
+        if all(is_honest(guilty, speaker, *statement) for speaker, statement in enumerate(spoken))
     ]
 
 
@@ -77,8 +77,11 @@ def test_the_models_are_the_solutions_in_every_order_of_the_sentences():
             sentences = tuple((speaker, *spoken[speaker]) for speaker in order)
             expected.add((sentences, guilty))
     found = [
-        (tuple((who.index(1), whom.index(1), bool(a)) for who, whom, a in said), guilty.index(1))
-        for said, guilty in models()
+        (
+            tuple((who.index(1), whom.index(1), bool(a)) for who, whom, a in sentences),
+            guilty.index(1),
+        )
+        for sentences, guilty in models()
     ]
     assert len(found) == 144
     assert set(found) == expected
@@ -123,9 +126,9 @@ def test_columns_come_sentence_by_sentence():
 @pytest.mark.parametrize("as_printed", [False, True])
 def test_the_example_of_the_paper_names_the_liar(as_printed):
     theory = liars_theory(as_printed=as_printed)
-    said = {"alice": ("bob", False), "bob": ("alice", False), "charlie": ("alice", True)}
+    statements = {"alice": ("bob", False), "bob": ("alice", False), "charlie": ("alice", True)}
     true = set()
-    for sentence, (speaker, (subject, accuses)) in enumerate(said.items(), start=1):
+    for sentence, (speaker, (subject, accuses)) in enumerate(statements.items(), start=1):
         true |= {f"{speaker}_speaks_{sentence}", f"about_{subject}_{sentence}"}
         true |= {f"accuses_{sentence}"} if accuses else set()
     solver = z3.SimpleSolver()
@@ -137,7 +140,7 @@ def test_the_example_of_the_paper_names_the_liar(as_printed):
 
 
 @pytest.mark.parametrize("as_printed", [False, True])
-def test_every_rule_has_a_name_of_its_own(as_printed):
+def test_every_rule_has_a_different_name(as_printed):
     theory = liars_theory(as_printed=as_printed)
     named = dict(zip(theory.constraint_names, theory.constraints, strict=True))
     assert len(named) == len(theory.constraints)

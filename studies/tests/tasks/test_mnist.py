@@ -182,21 +182,21 @@ def test_the_real_mnist_has_its_well_known_sizes(mnist_dir):
 
 @pytest.mark.parametrize("share", [1, 1.5, -0.1, float("nan")])
 def test_no_more_than_all_and_no_less_than_no_images_are_set_apart(no_data, share):
-    said = rf"images: validation must be from 0 to below 1\. Got {share}\."
-    with pytest.raises(ConfigError, match=said):
+    message = rf"images: validation must be from 0 to below 1\. Got {share}\."
+    with pytest.raises(ConfigError, match=message):
         load_digits("sample").with_validation(share)
 
 
 @pytest.mark.parametrize(("share", "apart"), [(0.99999, 4000), (0.001, 0)])
 def test_training_and_validation_both_have_images_of_every_digit(no_data, share, apart):
-    said = rf"some of every kind .* Got {share}, which sets {apart} of 4000 apart"
-    with pytest.raises(ConfigError, match=said):
+    message = rf"some of every kind .* Got {share}, which sets {apart} of 4000 apart"
+    with pytest.raises(ConfigError, match=message):
         load_digits("sample").with_validation(share)
     labels = load_digits("sample").with_validation(0.002).validation.labels
     assert labels.tolist() == list(range(10))
 
 
-def test_a_digit_with_too_few_images_to_share_is_told():
+def test_too_few_images_of_a_digit_to_share_are_an_error():
     labels = torch.tensor([0, 0, 0, 0, 1])
     few = Digits(torch.zeros(5, 28, 28, dtype=torch.uint8), labels)
     with pytest.raises(ConfigError, match=r"Got 0.3, which sets 1 of 5 apart"):

@@ -71,7 +71,7 @@ def test_rows_are_the_same_for_the_same_seed_and_epoch():
     assert not torch.equal(one, task.rows("train", 64, seed=5, epoch=1).items)
 
 
-def test_each_split_has_images_of_its_own():
+def test_splits_share_no_images():
     labels = torch.arange(10).repeat_interleave(10)
     train, test = (Digits(torch.full((100, 28, 28), 1 + i, dtype=torch.uint8), labels)
                    for i in range(2))  # fmt: skip

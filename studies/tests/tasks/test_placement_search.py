@@ -85,7 +85,7 @@ def test_the_windows_that_determine_the_labels_are_found():
     assert search.accuracy.sort().values[-2] < 0.75  # the next best guesses
 
 
-def test_a_scout_sees_only_its_own_windows():
+def test_each_small_reader_sees_only_the_windows_of_its_placement():
     theory, batch = equal_bits()
     network = OrderedReader(windows=4, slots=2, bits=1)
     search = PlacementSearch(network, SMTLayer(theory))
@@ -94,7 +94,7 @@ def test_a_scout_sees_only_its_own_windows():
     other[:, :, 28:56] = 0  # window 1
     after = search._logits(other).reshape(6, 64, 2)
     changed = (before != after).flatten(1).any(-1).tolist()
-    assert changed == [1 in way for way in network.choices.tolist()]
+    assert changed == [1 in windows for windows in network.choices.tolist()]
 
 
 def test_the_search_is_for_the_ordered_network():

@@ -155,7 +155,7 @@ def test_both_configurations_pose_the_same_equations():
 
 
 @pytest.mark.parametrize("configuration", [1, 2])
-def test_rows_hang_on_seed_and_epoch_only(configuration):
+def test_rows_depend_on_seed_and_epoch_only(configuration):
     rows = {key: task(configuration).rows("train", 64, *key) for key in [(5, 0), (5, 1), (6, 0)]}
     again = task(configuration).rows("train", 64, 5, 1)
     assert torch.equal(rows[5, 1].items, again.items)

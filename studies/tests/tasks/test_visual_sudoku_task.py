@@ -126,7 +126,7 @@ def test_percents_are_nested_shares_of_the_training_boards(digits, percent, coun
     assert len(VisualSudoku(digits=digits, boards=many, percent=percent).chosen("test")) == 8_999
 
 
-def test_validation_has_boards_and_images_of_its_own(digits, boards):
+def test_validation_shares_no_boards_and_images_with_training(digits, boards):
     task = VisualSudoku(digits=digits, boards=boards, percent=80, validation=0.25)
     train, apart = task.chosen("train"), task.chosen("validation")
     assert (len(train), len(apart)) == (30, 10)
@@ -139,7 +139,7 @@ def test_validation_has_boards_and_images_of_its_own(digits, boards):
     assert not shown & held
 
 
-def test_what_is_not_to_be_had_is_refused(task, digits, boards):
+def test_splits_and_options_that_are_impossible_are_errors(task, digits, boards):
     with pytest.raises(ConfigError, match=r"No boards are set apart.*such as 0\.1"):
         task.rows("validation", 10, 0)
     for percent in (0, 101):
@@ -299,16 +299,16 @@ def test_a_misread_digit_is_blamed_in_both_of_its_columns(digits, boards):
     logits = batch.symbols.float() * 4
     cell = int((batch.symbols[0] != 0).nonzero()[0]) // 9
     true = int(batch.symbols[0, 9 * cell : 9 * cell + 9].argmax())
-    said = (true + 1) % 9
-    logits[0, 9 * cell + true], logits[0, 9 * cell + said] = -1.0, 1.0
+    wrong = (true + 1) % 9
+    logits[0, 9 * cell + true], logits[0, 9 * cell + wrong] = -1.0, 1.0
     logits.requires_grad_()
     outputs = SMTLayer(task.theory, backward="maxsmt")(logits, batch.known)
     loss = F.binary_cross_entropy_with_logits(outputs, batch.targets, batch.asked.float())
     loss.backward()
     assert logits.grad[0, 9 * cell + true] < 0  # to be raised
-    assert logits.grad[0, 9 * cell + said] > 0
+    assert logits.grad[0, 9 * cell + wrong] > 0
     others = torch.ones_like(logits, dtype=torch.bool)
-    others[0, [9 * cell + true, 9 * cell + said]] = False
+    others[0, [9 * cell + true, 9 * cell + wrong]] = False
     held = others & batch.known
     assert ((logits.grad < 0) == (logits > 0))[held].all()
 
