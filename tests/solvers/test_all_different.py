@@ -13,8 +13,7 @@ from smtlayer.solvers.clauses.all_different import (
     all_different_groups,
     direct_clauses,
 )
-from smtlayer.solvers.clauses.budget import Budget
-from smtlayer.solvers.clauses.cnf import join
+from smtlayer.solvers.clauses.cnf import Budget, join
 from smtlayer.solvers.clauses.translation import to_cnf
 from smtlayer.theory import Theory
 from smtlayer_studies.tasks.sudoku.theory import sudoku_theory

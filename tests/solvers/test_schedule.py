@@ -12,9 +12,12 @@ from faulty import assert_answers, rows, solver
 from smtlayer.errors import SolverCrashedError
 from smtlayer.solvers.base import Status
 from smtlayer.solvers.host.questions import Answers, Questions
+from smtlayer.solvers.host.rows import InProcess
+from smtlayer.solvers.lru import Lru
 from smtlayer.solvers.workers.cost_model import CostModel
-from smtlayer.solvers.workers.row_solvers import RowSolverCache, RowSolverSpec
+from smtlayer.solvers.workers.row_solvers import OPENED, RowSolverSpec
 from smtlayer.solvers.workers.schedule import Schedule
+from smtlayer.solvers.workers.worker import Ask, Notice, _reply
 from smtlayer.testing.theories import addition
 
 
@@ -152,15 +155,20 @@ def test_cheap_rows_come_home_and_dear_ones_do_not(tmp_path):
     assert not dear._first.local.opened
 
 
-def test_a_worker_keeps_the_row_solvers_asked_last():
-    cache = RowSolverCache()
-    specs = [RowSolverSpec.of(partial(faulty.Logs, str(i)), addition(4), "Logs") for i in range(9)]
-    for spec in specs[:8]:
-        cache.open(spec)
-    first = cache.find(specs[0].key)
-    cache.open(specs[8])
-    assert cache.find(specs[0].key) is first
-    assert cache.find(specs[1].key) is None
+def test_a_worker_keeps_the_row_solvers_asked_last(tmp_path):
+    opened = Lru[str, InProcess](OPENED)
+    specs = [
+        RowSolverSpec.of(partial(faulty.Logs, tmp_path / str(i)), addition(4), "Logs")
+        for i in range(OPENED + 1)
+    ]
+    asks = [Ask(spec.key, questions(1)) for spec in specs]
+    assert _reply(asks[0], opened) is Notice.MISSING
+    for spec in specs[:OPENED]:
+        assert _reply(spec, opened) is Notice.READY
+    assert isinstance(_reply(asks[0], opened), Answers)
+    _reply(specs[OPENED], opened)
+    assert isinstance(_reply(asks[0], opened), Answers)
+    assert _reply(asks[1], opened) is Notice.MISSING
     assert RowSolverSpec.of(faulty.Echo, addition(4), "E") == RowSolverSpec.of(
         faulty.Echo, addition(4), "E"
     )

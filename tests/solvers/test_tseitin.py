@@ -11,8 +11,7 @@ from listers import by_clauses, by_z3
 from helpers import seeds
 from smtlayer import Theory, one_hot
 from smtlayer.solvers.clauses import translation
-from smtlayer.solvers.clauses.budget import Budget
-from smtlayer.solvers.clauses.cnf import split
+from smtlayer.solvers.clauses.cnf import Budget, split
 from smtlayer.solvers.clauses.tseitin import logical_clauses
 from smtlayer.testing import random_theory
 from smtlayer.theory.terms import read_terms

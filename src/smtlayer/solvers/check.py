@@ -74,18 +74,24 @@ class TheoryReport:
         return None if self.functional is None or self.pinned is None else True
 
     def __str__(self) -> str:
+        free = self.theory.unconstrained
+        shortcut = (
+            "inputs allow several labels (Theorem 1 does not hold)"
+            if self.functional is False
+            else "labels fit several inputs: blame may go to the wrong one"
+        )
         rows = [
             ("satisfiable", self._satisfiable()),
             *(("", _describe(part)) for part in self.conflict),
             ("outputs", self._text(self.functional, "determined by the inputs",
                                   "not determined by the inputs: some inputs allow several")),
             ("inputs", self._text(self.total, "every one has a model", "some have no model")),
-            *self._unconstrained(),
+            *([("unconstrained", f"{', '.join(free)}: in no constraint")] if free else []),
             ("models", self._models()),
             ("inputs per label", self._labels()),
             ("convergence", self._text(self.converges,
                                       "each label fits exactly one input (Theorem 1 holds)",
-                                      self._shortcut())),
+                                      shortcut)),
             ("backend", f"{self.backend!r}, because {self.backend_reason}"),
             ("rule", f"{self.rule}"),
             ("", f"because {self.rule_reason}"),
@@ -103,10 +109,6 @@ class TheoryReport:
         text = self._text(self.satisfiable, "yes", "no: it has no model at all")
         return text if self.satisfiable is not None else f"{text}, nor in {self.timeout_s:g} s"
 
-    def _unconstrained(self) -> list[tuple[str, str]]:
-        names = self.theory.unconstrained
-        return [("unconstrained", f"{', '.join(names)}: in no constraint")] if names else []
-
     def _models(self) -> str:
         if self.n_models_exact:
             return f"{self.n_models:,}"
@@ -116,19 +118,12 @@ class TheoryReport:
         steps = f"within {self.max_work:,.0f} steps of the solver"
         return f"at least {least:,}; not all found {steps}" if least else f"none found {steps}"
 
-    def _shortcut(self) -> str:
-        if self.functional is False:
-            return "inputs allow several labels (Theorem 1 does not hold)"
-        return "labels fit several inputs: blame may go to the wrong one"
-
     def _labels(self) -> str:
         counts = self.inputs_per_label
         if counts is None:
             return "1" if self.pinned else "not counted: the models were not all listed"
-        return (
-            f"{counts.least:,} to {counts.most:,}, mean {counts.mean:,.1f}, "
-            f"over {counts.labels:,} labels"
-        )
+        span = f"{counts.least:,} to {counts.most:,}, mean {counts.mean:,.1f}"
+        return f"{span}, over {counts.labels:,} labels"
 
 
 @interruptible
@@ -170,30 +165,16 @@ def check_theory(
 
 
 def advise(backend: Backend, pinned: bool | None) -> Advice:
-    """The backward rule to begin with.
-
-    Args:
-        backend: The backend of the theory.
-        pinned: Whether each label fits only one input; None if unknown.
-
-    Examples:
-        >>> advise(Table(), pinned=True).rule
-        'maxsmt'
-    """
+    """The backward rule to begin with; `pinned` is None if it is unknown."""
     if pinned:
-        return Advice(
-            "maxsmt", "each label fits one input only, so the cheapest repair is the truth"
-        )
+        reason = "each label fits one input only, so the cheapest repair is the truth"
+        return Advice("maxsmt", reason)
     if isinstance(backend, Table):
-        return Advice(
-            COOLING,
-            "labels fit several inputs, and Table weighs them all; the training loop must set "
-            "layer.progress from 0 to 1",
-        )
+        reason = "labels fit several inputs, and Table weighs them all; the training loop must set"
+        return Advice(COOLING, f"{reason} layer.progress from 0 to 1")
     several = "labels fit several inputs" if pinned is False else "labels may fit several inputs"
-    return Advice(
-        "core", f"{several}, and {type(backend).__name__} has no list of models for marginal"
-    )
+    name = type(backend).__name__
+    return Advice("core", f"{several}, and {name} has no list of models for marginal")
 
 
 def conflict_of(theory: Theory, timeout_s: float = 10.0) -> tuple[ConstraintRef, ...]:
@@ -213,11 +194,7 @@ def _satisfiable(theory: Theory, timeout_s: float) -> tuple[bool | None, tuple[C
 def _determines(
     theory: Theory, given: Literal["inputs", "outputs"], models: Models, max_work: float
 ) -> bool | None:
-    """Whether the inputs determine the outputs, or the other way round.
-
-    Read from the list of models if it is complete; otherwise z3 compares two copies of the theory
-    that agree on what is given.
-    """
+    """Whether inputs determine outputs, or outputs inputs: by the list, or two copies in z3."""
     listed = models.inputs if given == "inputs" else models.outputs
     if len(torch.unique(listed, dim=0) if len(models) else listed) < len(models):
         return False
@@ -236,8 +213,7 @@ def _determines(
     solver = z3.Solver(ctx=own.inputs[0].ctx)
     solver.add(*own.formulas, *(z3.substitute(f, *constants) for f in own.formulas))
     solver.add(z3.Or([column != z3.substitute(column, *constants) for column in asked]))
-    another = _answer(solver, max_work)
-    return None if another is None else not another
+    return _unsatisfiable(solver, max_work)
 
 
 @uses_z3
@@ -245,7 +221,8 @@ def _determines(
 def _total(theory: Theory, models: Models, max_work: float) -> bool | None:
     """Whether each value of the inputs has a model: by the list, or by a quantified query."""
     if models.complete:
-        return len(torch.unique(models.inputs, dim=0)) == _input_values(theory)
+        sizes = [s.width if s.kind == "one-hot" else 2**s.width for s in theory.input_symbols]
+        return len(torch.unique(models.inputs, dim=0)) == math.prod(sizes)
     own = copy.deepcopy(theory)
     kept = {symbol.name for symbol in own.input_symbols}
     symbols = declarations_in([*own.formulas, *own.outputs])
@@ -256,35 +233,23 @@ def _total(theory: Theory, models: Models, max_work: float) -> bool | None:
     solver.add(*(s.domain for s in own.input_symbols if s.domain is not None))
     impossible = z3.Not(z3.And(*own.formulas))
     solver.add(z3.ForAll([d() for d in others], impossible) if others else impossible)
-    stuck = _answer(solver, max_work)
-    return None if stuck is None else not stuck
-
-
-def _input_values(theory: Theory) -> int:
-    return math.prod(
-        symbol.width if symbol.kind == "one-hot" else 2**symbol.width
-        for symbol in theory.input_symbols
-    )
+    return _unsatisfiable(solver, max_work)
 
 
 def _label_counts(models: Models) -> LabelCounts:
     _, counts = torch.unique(models.outputs, dim=0, return_counts=True)
-    return LabelCounts(
-        len(counts), int(counts.min()), counts.double().mean().item(), int(counts.max())
-    )
+    mean = counts.double().mean().item()
+    return LabelCounts(len(counts), int(counts.min()), mean, int(counts.max()))
 
 
-def _answer(solver: Any, max_work: float) -> bool | None:
+def _unsatisfiable(solver: Any, max_work: float) -> bool | None:
     try:
         answer = ask_counted(solver, max_work)
     except OutOfWorkError:
         return None
-    return None if answer == z3.unknown else bool(answer == z3.sat)
+    return None if answer == z3.unknown else bool(answer == z3.unsat)
 
 
 def _describe(part: ConstraintRef) -> str:
-    return (
-        f"constraint {part.position}: {part.text}"
-        if part.index is not None
-        else f"one_hot: {part.text}"
-    )
+    head = "one_hot" if part.index is None else f"constraint {part.position}"
+    return f"{head}: {part.text}"

@@ -41,8 +41,6 @@ class Lru(Generic[_K, _V]):
 
     def get(self, key: _K) -> _V | None:
         """The value of a key, or None."""
-        if key not in self._entries:
-            return None
         try:
             self._entries.move_to_end(key)
             return self._entries[key]

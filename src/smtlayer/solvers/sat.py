@@ -9,8 +9,7 @@ from typing import Any, final
 from smtlayer.errors import NotFiniteError, TooLargeError
 from smtlayer.interrupts import interruptible
 from smtlayer.solvers.base import Row, Signs, Solver, Status
-from smtlayer.solvers.clauses.budget import MAX_CLAUSES
-from smtlayer.solvers.clauses.cnf import Cnf, facts, open_solver
+from smtlayer.solvers.clauses.cnf import MAX_CLAUSES, Cnf, facts, open_solver
 from smtlayer.solvers.clauses.translation import to_cnf
 from smtlayer.solvers.host.clash_filter import clash_filter
 from smtlayer.solvers.host.listed_repairs import ListedRepairs

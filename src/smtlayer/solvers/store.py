@@ -26,8 +26,7 @@ import smtlayer
 _FORMAT = 4  # raise it when the content of a kind of bundle changes
 _MOST_BYTES = 512 << 20
 _PREFIX, _CHECKSUM = "array_", "sha256"
-_WORD = re.compile("[A-Za-z0-9_]+")
-_NAME = re.compile(r"(?P<kind>\w+)\.(?P<digest>\w+)\.(?P<tag>[0-9a-f]{12})\.(npz|\w+\.tmp)", re.A)
+_NAME = re.compile(r"\w+\.\w+\.[0-9a-f]{12}\.(npz|\w+\.tmp)", re.A)  # kind, digest, tag
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -90,20 +89,13 @@ class Store:
         """All bundles, by kind, the most recently used first."""
         found = []
         for path, stat in self._files():
-            name = _NAME.fullmatch(path.name)
-            if name and path.suffix == ".npz":
-                current = name["tag"] == _tag()
-                found.append(
-                    Entry(name["kind"], name["digest"], stat.st_size, stat.st_mtime, current)
-                )
+            if path.suffix == ".npz":
+                kind, digest, tag, _ = path.name.split(".")
+                found.append(Entry(kind, digest, stat.st_size, stat.st_mtime, tag == _tag()))
         return sorted(found, key=lambda entry: (entry.kind, -entry.mtime))
 
     def clear(self) -> int:
-        """Deletes all bundles, also of other versions, and the remains of interrupted writes.
-
-        Returns:
-            The number of deleted files.
-        """
+        """Deletes all files, also of other versions or interrupted writes; returns how many."""
         return sum(_delete(path) for path, _ in self._files())
 
     def problem(self) -> str | None:
@@ -120,10 +112,9 @@ class Store:
 
     def _path(self, kind: str, digest: str) -> Path | None:
         for word in (kind, digest):
-            if not _WORD.fullmatch(word):
-                raise ValueError(
-                    f"Store expects kind and digest of letters, digits and _. Got {word!r}."
-                )
+            if not re.fullmatch(r"\w+", word, re.A):
+                expected = "kind and digest of letters, digits and _"
+                raise ValueError(f"Store expects {expected}. Got {word!r}.")
         return self.folder and self.folder / f"{kind}.{digest}.{_tag()}.npz"
 
     def _files(self) -> Iterator[tuple[Path, os.stat_result]]:

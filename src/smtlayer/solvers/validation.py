@@ -60,14 +60,8 @@ def check_question(
 ) -> None:
     """Validates the tensors of a query.
 
-    Args:
-        who: The name of the solver.
-        theory: Its theory.
-        inputs: Signs, (B, n).
-        weights: Above zero wherever an input is observed, (B, n).
-        outputs: Signs, (B, m).
-        values: Whether to check values besides shapes. On a GPU they are never checked, because
-            that would force a synchronization.
+    `values` asks to check values besides shapes. On a GPU they are never checked, because that
+    would force a synchronization.
     """
     n, m = theory.n_inputs, theory.n_outputs
     if not isinstance(inputs, Tensor) or inputs.ndim != 2 or inputs.shape[1] != n:

@@ -96,11 +96,10 @@ def ask_counted(solver: Any, max_work: float, *assumptions: Any) -> Any:
 
 
 def leave_ctrl_c_to_python(solver: Any) -> bool:
-    """Keeps z3 from handling SIGINT, since it loses presses; not in threads foreign to Python.
+    """Keeps z3 from handling SIGINT, as it loses presses, unless the thread is foreign to Python.
 
-    Returns:
-        Whether the thread is foreign. The backward pass of a GPU runs in one, while the main thread
-        waits inside PyTorch, where Python cannot handle signals.
+    The backward pass of a GPU runs in a foreign thread, while the main thread waits inside PyTorch,
+    where Python cannot handle signals. Returns whether the thread is foreign.
     """
     foreign = isinstance(threading.current_thread(), threading._DummyThread)
     if _handling.get(solver) is not foreign:

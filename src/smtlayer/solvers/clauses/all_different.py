@@ -21,8 +21,7 @@ from numpy.typing import NDArray
 from pysat.card import CardEnc, EncType
 from pysat.solvers import Minisat22
 
-from smtlayer.solvers.clauses.budget import Budget
-from smtlayer.solvers.clauses.cnf import split
+from smtlayer.solvers.clauses.cnf import Budget, split
 
 _WIDTH = 6  # bits, above which a term keeps only its bits
 _PAIRS = 20  # terms, up to which "at most one" is encoded by pairs, without new variables
@@ -153,7 +152,8 @@ def direct_clauses(
         for j, bit in enumerate(bits):
             added.append([-bit, *(v for k, v in enumerate(literals) if k >> j & 1)])
             added.append([bit, *(v for k, v in enumerate(literals) if not k >> j & 1)])
-    possible = _possible(known + added, encoding)
+    with Minisat22(bootstrap_with=known + added) as solver:  # not refuted by unit propagation
+        possible = {v for term in encoding.values for v in term if solver.propagate([v])[0]}
     added += [[-v] for term in encoding.values for v in term if v not in possible]
     for group in encoding.groups:
         budget.clauses(len(known) + len(added), "at least ")
@@ -169,12 +169,6 @@ def direct_clauses(
             top = max([top, *(abs(x) for clause in one for x in clause)])
             added += one
     return added
-
-
-def _possible(clauses: list[list[int]], encoding: DirectEncoding) -> set[int]:
-    """The values that unit propagation does not refute."""
-    with Minisat22(bootstrap_with=clauses) as solver:
-        return {v for term in encoding.values for v in term if solver.propagate([v])[0]}
 
 
 def _at_most_one(literals: list[int], top: int) -> list[list[int]]:

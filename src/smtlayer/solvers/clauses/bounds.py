@@ -17,7 +17,7 @@ from typing import Any
 import z3
 
 from smtlayer.errors import NotFiniteError
-from smtlayer.solvers.clauses.budget import Budget
+from smtlayer.solvers.clauses.cnf import Budget
 from smtlayer.theory.values import text_of, whole_number
 
 _FAR = 2**80  # ends beyond count as infinite, so that sums of ends do not overflow a float
@@ -118,8 +118,7 @@ def _mentions_integers(quantifier: Any) -> bool:
 
 def not_finite(term: Any) -> NotFiniteError:
     """The error for a term over integers that cannot be encoded in bits."""
-    text = text_of(term)
-    return NotFiniteError(f"{text[:60]!r} does not come down to bits")
+    return NotFiniteError(f"{text_of(term)[:60]!r} does not come down to bits")
 
 
 class ContradictionError(Exception):

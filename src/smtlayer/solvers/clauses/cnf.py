@@ -1,5 +1,6 @@
-"""Clauses in conjunctive normal form, as one array of integers."""
+"""Clauses in conjunctive normal form, as one array of integers, and a limit on making them."""
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -8,7 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 from pysat.solvers import Glucose4
 
+from smtlayer.errors import TooLargeError
+
 NUMBERS = np.int32
+MAX_CLAUSES = 5_000_000
+_STEPS = 10  # visits of a term, per clause of the limit
 _ROUNDS = 100  # of unit propagation; later rounds find little
 
 
@@ -54,12 +59,7 @@ def join(clauses: Sequence[Sequence[int]]) -> NDArray[np.int32]:
 
 
 def facts(numbers: NDArray[np.int32], n_variables: int) -> set[int]:
-    """The literals of unit clauses, and those that follow from them by unit propagation.
-
-    Examples:
-        >>> sorted(facts(join([[1], [-1, 2], [-2, 3, 4]]), 4))
-        [1, 2]
-    """
+    """The literals of unit clauses, and those that follow from them by unit propagation."""
     holds = np.zeros(2 * n_variables + 1, dtype=np.int8)  # by literal: 1 true, -1 false, 0 open
     holds[0] = -1
     starts = np.flatnonzero(np.concatenate([[0], numbers[:-1]]) == 0)  # each clause with its 0
@@ -74,3 +74,33 @@ def facts(numbers: NDArray[np.int32], n_variables: int) -> set[int]:
         holds[found], holds[-found] = 1, -1
     true = np.flatnonzero(holds > 0)
     return set(np.where(true > n_variables, true - len(holds), true).tolist())
+
+
+class Budget:
+    """Counts the work of one translation, in clauses, and stops it at a limit.
+
+    No clock is read: a theory that is translated on a quiet machine is translated on a busy one.
+    """
+
+    def __init__(self, max_clauses: float = math.inf) -> None:
+        self._limit = max_clauses
+        self._steps = 0
+        self.spent = 0  # the lowest limit under which the work so far would have passed
+
+    def clauses(self, count: int, about: str = "") -> None:
+        """Raises TooLargeError if this many clauses are above the limit."""
+        self.spent = max(self.spent, count)
+        if count > self._limit:
+            raise TooLargeError(
+                f"it takes {about}{count:,} clauses, more than max_clauses={self._limit:,}"
+            )
+
+    def steps(self, count: int, what: str) -> None:
+        """Adds steps; raises TooLargeError if they are more than 10 per clause of the limit."""
+        self._steps += count
+        self.spent = max(self.spent, -(-self._steps // _STEPS))
+        if self._steps > _STEPS * self._limit:
+            raise TooLargeError(
+                f"{what} took {self._steps:,} steps, more than {_STEPS} for each clause of "
+                f"max_clauses={self._limit:,}"
+            )

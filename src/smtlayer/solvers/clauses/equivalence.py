@@ -13,13 +13,9 @@ def merge(
 ) -> tuple[NDArray[np.int32], tuple[int, ...], int]:
     """The clauses with one variable per class of equivalent variables.
 
-    Args:
-        numbers: The literals of all clauses, each clause ended by a 0.
-        literals: Literals that the caller needs to find again.
-
     Returns:
         The clauses over variables 1, 2, ... without gaps and without tautologies; the new literals
-        of those given; the number of variables.
+        of those given, which the caller needs to find again; the number of variables.
     """
     top = max([int(np.abs(numbers).max(initial=0)), *(abs(x) for x in literals)])
     leader = _leaders(numbers, top)

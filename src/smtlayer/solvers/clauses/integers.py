@@ -5,6 +5,7 @@ bit-vector that is wide enough for all its values.
 """
 
 import math
+import operator
 from collections.abc import Sequence
 from functools import reduce
 from typing import Any
@@ -24,39 +25,26 @@ from smtlayer.solvers.clauses.bounds import (
     read_nodes,
     term_intervals,
 )
-from smtlayer.solvers.clauses.budget import Budget
+from smtlayer.solvers.clauses.cnf import Budget
 from smtlayer.theory.declarations import fresh_prefix
 from smtlayer.theory.values import text_of
 
 _MAX_BITS = 64
 _COMPARISONS = {
-    z3.Z3_OP_LE: lambda a, b: a <= b,
-    z3.Z3_OP_LT: lambda a, b: a < b,
-    z3.Z3_OP_GE: lambda a, b: a >= b,
-    z3.Z3_OP_GT: lambda a, b: a > b,
-    z3.Z3_OP_EQ: lambda a, b: a == b,
-}
+    z3.Z3_OP_LE: operator.le, z3.Z3_OP_LT: operator.lt, z3.Z3_OP_GE: operator.ge,
+    z3.Z3_OP_GT: operator.gt, z3.Z3_OP_EQ: operator.eq,
+}  # fmt: skip
+_FOLDED = {z3.Z3_OP_ADD: operator.add, z3.Z3_OP_SUB: operator.sub, z3.Z3_OP_MUL: operator.mul}
 
 
 def bounded_integers(formulas: Sequence[Any], budget: Budget | None = None) -> list[Any]:
     """Formulas over bit-vectors with the same models over all symbols that are not integers.
 
-    Args:
-        formulas: z3 formulas of one context, all asserted. Those without integers are returned
-            unchanged.
-        budget: The limit of the work of proving bounds.
+    Formulas without integers are returned unchanged.
 
     Raises:
-        NotFiniteError: If an integer has no provable bounds, or a term cannot be encoded in bits;
-            the message names it.
+        NotFiniteError: If an integer has no provable bounds, or a term cannot be encoded in bits.
         TooLargeError: If the budget is exceeded.
-
-    Examples:
-        >>> x, a = z3.Int("x"), z3.Bool("a")
-        >>> solver = z3.Solver()
-        >>> solver.add(bounded_integers([x > 0, x * x == 49, a == (x == 7)]))
-        >>> solver.check(), solver.model()[a]
-        (sat, True)
     """
     nodes, roots = read_nodes(formulas)
     if not any(node.numeric for node in nodes):
@@ -107,8 +95,7 @@ def _width(term: Any, interval: Interval) -> int:
     ends = [int(end) for end in interval if math.isfinite(end)]
     width = 1 + max((end if end >= 0 else ~end).bit_length() for end in ends) if ends else 0
     if len(ends) < 2 or width > _MAX_BITS:
-        text = text_of(term)
-        raise NotFiniteError(f"{text[:60]!r} needs more than {_MAX_BITS} bits")
+        raise NotFiniteError(f"{text_of(term)[:60]!r} needs more than {_MAX_BITS} bits")
     return width
 
 
@@ -125,15 +112,11 @@ def _number(node: Node, args: list[Any], interval: Interval, inside: list[Interv
         return z3.BitVecVal(int(interval[0]), width, node.term.ctx)
     # The low bits of sums and products do not depend on higher bits, so arguments may be cut.
     sized = [_resize(arg, width) if z3.is_bv(arg) else arg for arg in args]
+    if node.kind in _FOLDED:
+        return reduce(_FOLDED[node.kind], sized)
     match node.kind:
-        case z3.Z3_OP_ADD:
-            return reduce(lambda a, b: a + b, sized)
-        case z3.Z3_OP_SUB:
-            return reduce(lambda a, b: a - b, sized)
         case z3.Z3_OP_UMINUS:
             return -sized[0]
-        case z3.Z3_OP_MUL:
-            return reduce(lambda a, b: a * b, sized)
         case z3.Z3_OP_ABS:
             return z3.If(sized[0] < 0, -sized[0], sized[0])
         case z3.Z3_OP_BV2INT:

@@ -24,8 +24,7 @@ from smtlayer.solvers.clauses.all_different import (
     all_different_groups,
     direct_clauses,
 )
-from smtlayer.solvers.clauses.budget import MAX_CLAUSES, Budget
-from smtlayer.solvers.clauses.cnf import NUMBERS, Cnf, join
+from smtlayer.solvers.clauses.cnf import MAX_CLAUSES, NUMBERS, Budget, Cnf, join
 from smtlayer.solvers.clauses.equivalence import merge
 from smtlayer.solvers.clauses.integers import bounded_integers
 from smtlayer.solvers.clauses.tseitin import logical_clauses
@@ -36,13 +35,14 @@ from smtlayer.theory.terms import Terms, read_terms
 from smtlayer.theory.values import text_of
 
 _CONSTANTS = ("true", "false")
+_Steps = tuple[tuple[str, dict[str, Any]], ...]  # z3's tactics and their options
 # Enumerations become bit-vectors; conjunctions are split.
-_PLAIN = ("simplify", "dt2bv", "simplify")
+_PLAIN: _Steps = (("simplify", {}), ("dt2bv", {}), ("simplify", {}))
 # Without `blast_distinct` a Distinct would be left over as an atom, and without `pb.solver` a
 # weighted sum.
-_BLAST = (
-    ("card2bv", {"pb.solver": "circuit"}), ("simplify", {"blast_distinct": True}), "bit-blast",
-    "tseitin-cnf",
+_BLAST: _Steps = (
+    ("card2bv", {"pb.solver": "circuit"}), ("simplify", {"blast_distinct": True}),
+    ("bit-blast", {}), ("tseitin-cnf", {}),
 )  # fmt: skip
 _DIVISIONS = {
     z3.Z3_OP_BUDIV, z3.Z3_OP_BUREM, z3.Z3_OP_BSDIV, z3.Z3_OP_BSREM, z3.Z3_OP_BSMOD,
@@ -128,15 +128,7 @@ def _translate(theory: Theory, direct: bool, budget: Budget) -> Cnf:
 
 
 class _Blasted:
-    """Formulas of a theory as clauses, by z3's tactics.
-
-    Args:
-        theory: The theory.
-        places: Positions of the formulas.
-        symbols: Names of Boolean symbols whose variables are needed.
-        direct: See `to_cnf`.
-        budget: The limit of the work.
-    """
+    """The formulas at some places as clauses, by z3's tactics; `symbols` get variables, too."""
 
     def __init__(
         self, theory: Theory, places: Sequence[int], symbols: Iterable[str], direct: bool,
@@ -191,16 +183,11 @@ def estimated_clauses(terms: Terms) -> int:
     return total
 
 
-def _apply(steps: Sequence[Any], formulas: Sequence[Any], context: Any) -> Any:
+def _apply(steps: _Steps, formulas: Sequence[Any], context: Any) -> Any:
     """The goal that z3's tactics make of formulas."""
     goal = z3.Goal(ctx=context)
     goal.add(*formulas)
-    tactics = [
-        z3.Tactic(step, ctx=context)
-        if isinstance(step, str)
-        else z3.With(z3.Tactic(step[0], ctx=context), **step[1])
-        for step in steps
-    ]
+    tactics = [z3.With(z3.Tactic(name, ctx=context), **options) for name, options in steps]
     try:
         tactic = z3.Then(*tactics, ctx=context)
         (result,) = finish(context.interrupt, lambda: tactic(goal))
@@ -233,22 +220,17 @@ def _export(
     top = int(head.split()[2])
     for name in names:  # those in no clause are free
         if name not in variable:
-            top += 1
-            variable[name] = top
+            variable[name] = top = top + 1
     return numbers, variable
 
 
 def _walk(goal: Any, names: Sequence[str]) -> tuple[NDArray[np.int32], dict[str, int]]:
-    """Like `_export`, but reads each literal: z3 may leave true or false in a clause, and their
-    names alone could be those of a user's symbols.
-    """
+    """Like `_export`, literal by literal: z3 may leave true or false in a clause."""
     variable: dict[str, int] = {}
     clauses = []
     for clause in goal:
         literals = [(1 if x.eq(atom) else -1, atom) for x, atom in _literals(clause)]
-        constant = [sign > 0 for sign, atom in literals if z3.is_true(atom)]
-        constant += [sign < 0 for sign, atom in literals if z3.is_false(atom)]
-        if any(constant):
+        if any(z3.is_true(atom) if s > 0 else z3.is_false(atom) for s, atom in literals):
             continue  # a tautology
         plain = [(s, atom) for s, atom in literals if not (z3.is_true(atom) or z3.is_false(atom))]
         named = [(sign, str(atom.decl().name())) for sign, atom in plain]

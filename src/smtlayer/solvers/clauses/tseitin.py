@@ -19,23 +19,11 @@ _EQUATIONS = (z3.Z3_OP_EQ, z3.Z3_OP_IFF, z3.Z3_OP_XOR, z3.Z3_OP_DISTINCT)
 def logical_clauses(
     terms: Terms, roots: Sequence[int]
 ) -> tuple[NDArray[np.int32], dict[str, int], int]:
-    """Clauses that assert Boolean terms.
-
-    Args:
-        terms: The terms.
-        roots: Positions of the asserted ones; all their subterms are Boolean.
+    """Clauses that assert the terms at these positions, all of whose subterms are Boolean.
 
     Returns:
         The literals of all clauses, each clause ended by a 0; the variable of each symbol; and the
         number of variables.
-
-    Examples:
-        >>> from smtlayer.theory.terms import read_terms
-        >>> a, b, c = z3.Bools("a b c")
-        >>> terms = read_terms([z3.Or(a, z3.Not(b)), z3.Implies(c, b)])
-        >>> numbers, variable, _ = logical_clauses(terms, terms.roots)
-        >>> numbers.tolist(), variable
-        ([1, -2, 0, -3, 2, 0], {'a': 1, 'b': 2, 'c': 3})
     """
     found = _Tseitin(terms)
     for clause in found.asserted(roots):

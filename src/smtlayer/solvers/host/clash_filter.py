@@ -70,10 +70,6 @@ class ClashFilter:
 
     Inputs that contradict a theory often do so plainly: two symbols that must differ have the same
     value, or a one-hot symbol has two values or none. Such rows need no solver.
-
-    Args:
-        following: The next stage.
-        found: The clashes of the theory.
     """
 
     def __init__(self, following: Stage, found: Clashes) -> None:

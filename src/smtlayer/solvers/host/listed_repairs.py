@@ -30,13 +30,7 @@ class ListedRepairs:
     Labels come again in every epoch. A label that leaves the inputs little freedom has few models,
     which are listed once; the cheapest of them is then found by sums of weights, for a whole batch
     at a time. Costs that differ by less than rounding errors, and all other questions, are left to
-    the next stage.
-
-    Args:
-        following: The next stage.
-        cnf: The clauses of the theory.
-        n_inputs: The number of inputs of the theory.
-        size: Number of lists to keep; the least recently used is dropped first.
+    the next stage. The `size` lists that were used last are kept.
     """
 
     def __init__(self, following: Stage, cnf: Cnf, n_inputs: int, size: int) -> None:

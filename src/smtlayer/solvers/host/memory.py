@@ -27,11 +27,7 @@ class Memory:
     Rows of one batch with the same key are asked once. UNKNOWN is not remembered, nor a repair that
     is not proved cheapest: next time there may be more time. A solver that is `deterministic` must
     give the same model to all questions with the last key, as one does that takes the first of
-    several equally good models.
-
-    Args:
-        following: The next stage.
-        size: Number of answers to keep; the least recently used is dropped first.
+    several equally good models. The `size` answers that were used last are kept.
     """
 
     def __init__(self, following: Stage, size: int) -> None:

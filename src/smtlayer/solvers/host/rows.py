@@ -32,10 +32,6 @@ class InProcess:
 
     The row solver is opened when it is first needed, and again after a failure and in a forked
     process. A row on which it fails is UNKNOWN.
-
-    Args:
-        theory: The theory that the row solver answers for.
-        open_row: Makes the row solver.
     """
 
     def __init__(self, theory: Theory, open_row: OpenRow) -> None:

@@ -7,6 +7,7 @@ Deletion makes a first contradiction minimal; if time runs out, the set is still
 import copy
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import final
 
@@ -87,11 +88,9 @@ class ConstraintCores:
     """
 
     def __init__(self, theory: Theory, *, by_bits: bool = True, timeout_s: float = 10.0) -> None:
-        self._sizes = (theory.n_inputs, theory.n_outputs)
         given, whole = len(theory.constraints), len(theory.formulas)
         self._order = [*range(given, whole), *range(given)]
-        relaxed = _with_selectors(theory)
-        self._oracle, literals = _open(relaxed, by_bits, timeout_s)
+        self._oracle, literals = _open(_with_selectors(theory), by_bits, timeout_s)
         self._selectors, columns = literals[:whole], literals[whole:]
         self._inputs, self._outputs = columns[: theory.n_inputs], columns[theory.n_inputs :]
 
@@ -108,8 +107,8 @@ class ConstraintCores:
             outputs: Signs of the wanted outputs, 0 for the others; () for none.
             timeout_s: Time limit. A set that could not be minimized in time is not `minimal`.
         """
-        fixed = signed(self._inputs, inputs or [0] * self._sizes[0])
-        goal = outputs or [0] * self._sizes[1]
+        fixed = signed(self._inputs, inputs or [0] * len(self._inputs))
+        goal = outputs or [0] * len(self._outputs)
         wanted = {x * s: i for i, (x, s) in enumerate(zip(self._outputs, goal, strict=True)) if s}
         selectors: dict[int, int] = {}
         for place in self._order:
@@ -142,7 +141,9 @@ def _smallest(
             literal = rest.pop()
             if literal not in core:
                 continue
-            oracle.deadline = _fair(deadline, 1 + len(rest))
+            now = time.monotonic()
+            share_s = _PATIENCE * (deadline - now) / (1 + len(rest))  # leaves time for the others
+            oracle.deadline = min(deadline, now + max(_LEAST_S, share_s))
             answer = oracle.check([*fixed, *needed, *open_, *rest])
             if answer.status is Status.UNSAT:
                 core = set(answer.core)
@@ -152,12 +153,6 @@ def _smallest(
             else:
                 open_.insert(0, literal)
     return Status.UNSAT, [*needed, *open_], not open_
-
-
-def _fair(deadline: float, queries: int) -> float:
-    """The deadline of the next query, which leaves time for the others."""
-    now = time.monotonic()
-    return min(deadline, now + max(_LEAST_S, _PATIENCE * (deadline - now) / queries))
 
 
 @uses_z3
@@ -177,11 +172,9 @@ def _with_selectors(theory: Theory) -> Theory:
 
 def _open(theory: Theory, by_bits: bool, timeout_s: float) -> tuple[Oracle, Sequence[int]]:
     """A solver of the theory, and the literals of its columns."""
-    try:
-        cnf = to_cnf(theory) if by_bits else None
-    except (NotFiniteError, TooLargeError):  # z3 takes what Sat does not
-        cnf = None
-    if cnf is not None:
-        return SatRow(cnf, theory.n_inputs, milliseconds(timeout_s)), cnf.columns
+    if by_bits:
+        with suppress(NotFiniteError, TooLargeError):  # z3 takes what Sat does not
+            cnf = to_cnf(theory)
+            return SatRow(cnf, theory.n_inputs, milliseconds(timeout_s)), cnf.columns
     row = Z3Row(theory, Z3())
     return row, row.columns

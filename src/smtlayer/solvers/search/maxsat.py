@@ -41,12 +41,7 @@ def cheapest_repair(oracle: Oracle, wanted: Sequence[int], weights: Mapping[int,
     """The model with the wanted literals that overrules soft literals of the least weight.
 
     Adds totalizers to the oracle, over variables above its current `top`; the caller removes them
-    afterwards.
-
-    Args:
-        oracle: The solver. Once out of time, it answers UNKNOWN to every query.
-        wanted: Literals that must hold.
-        weights: The positive weight of each soft literal; see `exact_integers`.
+    afterwards. Weights are positive; see `exact_integers`.
 
     Returns:
         SAT and the model; UNSAT if the wanted literals cannot hold; UNKNOWN if time ran out before
@@ -180,12 +175,6 @@ def next_stratum(weights: Mapping[int, int], last: int | None) -> int | None:
 
     A stratum ends where it has enough literals per distinct weight, so literals of similar weight
     are assumed together.
-
-    Examples:
-        >>> next_stratum({1: 100, 2: 90, 3: 2, 4: 2, 5: 2, 6: 1}, None)
-        2
-        >>> next_stratum({1: 100, 2: 90, 3: 2, 4: 2, 5: 2, 6: 1}, 2)
-        1
     """
     heavy = sorted(weights.values(), reverse=True)
     distinct = 0

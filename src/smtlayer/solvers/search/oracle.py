@@ -38,12 +38,7 @@ def signed(columns: Sequence[int], signs: Signs) -> list[int]:
 
 
 def exact_integers(weights: Mapping[int, float]) -> dict[int, int]:
-    """The weights as integers in exactly the same proportions.
-
-    Examples:
-        >>> exact_integers({0: 1.0, 1: 0.75})
-        {0: 4, 1: 3}
-    """
+    """The weights as integers in exactly the same proportions."""
     ratios = {i: float(weight).as_integer_ratio() for i, weight in weights.items()}
     unit = max((below for _, below in ratios.values()), default=1)  # all are powers of two
     return {i: above * (unit // below) for i, (above, below) in ratios.items()}

@@ -29,15 +29,8 @@ def minimal_core(
     """The core that deletion from the last literal to the first ends with.
 
     The lightest literals are assumed first, so that the solver's cores prefer them. A literal that
-    is not in the latest core is deleted without a query: that core does not need it.
-
-    Args:
-        oracle: The solver.
-        wanted: Literals that must hold.
-        order: Literals of which the core consists, lightest first.
-
-    Returns:
-        UNSAT and the core, or another status and an empty list.
+    is not in the latest core is deleted without a query: that core does not need it. The core is
+    empty unless the status is UNSAT.
     """
     fixed, rest = list(wanted), list(order)
     answer = oracle.check(fixed + rest)

@@ -17,22 +17,12 @@ _ROWS = 64  # rows compared at once: each takes one number per digit and candida
 
 
 def first_minimum(weights: Tensor, members: Tensor, allowed: Tensor) -> tuple[Tensor, Tensor]:
-    """The first allowed candidate of least total weight, per row.
+    """The index of the first allowed candidate of least total weight, K if there is none; its cost.
 
     Args:
         weights: Non-negative weights, (b, c) float64.
         members: The weights of each candidate, (c, K) of zeros and ones, float64.
         allowed: The candidates to choose from, (b, K) or (1, K) bool.
-
-    Returns:
-        The candidate's index, K if none is allowed, and its cost.
-
-    Examples:
-        >>> weights = torch.tensor([[1.0, 1e-17, 1.0]], dtype=torch.float64)
-        >>> members = torch.tensor([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]], dtype=torch.float64)
-        >>> index, cost = first_minimum(weights, members, torch.tensor([[True, True]]))
-        >>> index.item()
-        1
     """
     rows, K = len(weights), members.shape[-1]  # noqa: N806
     if not K or not rows:
@@ -70,12 +60,8 @@ def excess(weights: Tensor, members: Tensor, allowed: Tensor) -> Tensor:
     """The cost of each candidate minus that of the cheapest allowed one: (b, K) float64.
 
     Weights are split into parts whose sums are exact, so large costs that differ by little cancel
-    exactly. Takes one product per part; their number depends on the values.
-
-    Args:
-        weights: Non-negative weights, (b, c) float64.
-        members: As in `first_minimum`.
-        allowed: As in `first_minimum`.
+    exactly. Takes one product per part; their number depends on the values. Arguments are those of
+    `first_minimum`.
     """
     best = first_minimum(weights, members, allowed)[0].clamp(max=members.shape[-1] - 1)[:, None]
     more, rest = torch.zeros_like(weights[:, :1]), weights

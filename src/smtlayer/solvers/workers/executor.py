@@ -5,15 +5,17 @@ import queue
 import threading
 import warnings
 import weakref
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from concurrent.futures import Executor, Future
 from typing import final
 
 from smtlayer.errors import SolverCrashedError
 from smtlayer.interrupts import interruptible
 from smtlayer.solvers.host.questions import Answers, Questions
+from smtlayer.solvers.host.rows import InProcess
+from smtlayer.solvers.lru import Lru
 from smtlayer.solvers.workers.cost_model import CostModel
-from smtlayer.solvers.workers.row_solvers import RowSolverCache, RowSolverSpec
+from smtlayer.solvers.workers.row_solvers import OPENED, RowSolverSpec
 from smtlayer.solvers.workers.schedule import Schedule
 
 MARGIN_S = 60.0  # beyond the time limits: an executor may have to start its workers first
@@ -24,7 +26,7 @@ class _Local(threading.local):
     """The row solvers that a thread has opened: they serve one thread at a time."""
 
     def __init__(self) -> None:
-        self.cache = RowSolverCache()
+        self.opened = Lru[str, InProcess](OPENED)
 
 
 _local = _Local()
@@ -33,20 +35,18 @@ _local = _Local()
 @interruptible
 def answer_chunk(spec: RowSolverSpec, questions: Questions) -> Answers:
     """Runs in the executor's workers, which open the row solver once and keep it."""
-    cache = _local.cache
-    return (cache.find(spec.key) or cache.open(spec)).answer(questions)
+    rows = _local.opened.get(spec.key)
+    if rows is None:
+        rows = _local.opened[spec.key] = spec.open()
+    return rows.answer(questions)
 
 
 @final
 class Executed:
     """Answers rows over an executor.
 
-    Args:
-        spec: The row solver that its workers open.
-        given: An executor, which is never shut down here; or a function that makes one, called
-            again if the executor breaks.
-        limit_ms: Time limit of one row.
-        name: The name of the solver in messages.
+    A given executor is never shut down here; a function that makes one is called again if the
+    executor breaks.
     """
 
     def __init__(
@@ -89,14 +89,11 @@ class Executed:
         done: queue.SimpleQueue[Future[Answers]] = queue.SimpleQueue()
         pending: dict[Future[Answers], range] = {}
         first_error = ""
-        asked = [schedule.take(size)]
-        while asked[-1]:
-            asked.append(schedule.take(size))
         try:
-            for rows in asked[:-1]:
+            # All are taken before any can be lost and wait again.
+            for rows in [*iter(lambda: schedule.take(size), range(0))]:
                 try:
-                    part = schedule.part(rows)
-                    future = executor.submit(answer_chunk, self._spec, part)
+                    future = executor.submit(answer_chunk, self._spec, schedule.part(rows))
                 except Exception as error:  # broken, shut down, out of reach
                     first_error = first_error or _text(error)
                     schedule.lose(rows)
@@ -105,7 +102,8 @@ class Executed:
                     future.add_done_callback(done.put)
             return self._gather(schedule, pending, done) or first_error
         finally:
-            _cancel(pending)
+            for future in pending:
+                future.cancel()
 
     def _gather(
         self,
@@ -156,8 +154,7 @@ class Executed:
     def _discard(self, executor: Executor) -> None:
         with self._lock:
             if executor in self._made:  # else another thread was faster
-                # Python would wait at exit for one that hangs. Python 3.14 has `kill_workers` for
-                # this.
+                # Python would wait at exit for one that hangs; 3.14 has `kill_workers` for this.
                 processes = dict(getattr(executor, "_processes", None) or {})
                 _shut_down(self._owner, self._made)
                 for process in processes.values():
@@ -181,11 +178,6 @@ class Executed:
 
 def _text(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}"
-
-
-def _cancel(futures: Iterable["Future[Answers]"]) -> None:
-    for future in futures:
-        future.cancel()
 
 
 def _shut_down(owner: int, made: list[Executor]) -> None:

@@ -60,6 +60,6 @@ def row_stage(
             f"{name}: workers={workers} needs Linux or macOS. Use "
             f"workers=partial(ProcessPoolExecutor, {workers}) on Windows."
         )
-    from smtlayer.solvers.workers.pooled import Pooled  # here, since Windows lacks what it imports
+    from smtlayer.solvers.workers.pool import Pooled  # here, since Windows lacks what it imports
 
     return Pooled(spec, workers, limit_ms, local)

@@ -1,19 +1,23 @@
-"""The pool of worker processes that the solvers of a process share."""
+"""The pool of worker processes that the solvers of a process share, and its stage."""
 
 import os
 import threading
 import time
 import weakref
+from functools import partial
 from multiprocessing.connection import wait
 from typing import final
 
 from smtlayer.errors import SolverCrashedError
-from smtlayer.solvers.host.questions import Answers
+from smtlayer.forks import PerProcess
+from smtlayer.interrupts import interruptible
+from smtlayer.solvers.host.questions import Answers, Questions
+from smtlayer.solvers.host.rows import InProcess
 from smtlayer.solvers.workers.cost_model import CostModel
 from smtlayer.solvers.workers.process import START_S, WorkerProcess
 from smtlayer.solvers.workers.row_solvers import RowSolverSpec
 from smtlayer.solvers.workers.schedule import Schedule
-from smtlayer.solvers.workers.worker import Ask, Message, Missing, send
+from smtlayer.solvers.workers.worker import Ask, Message, Notice, send
 from smtlayer.solvers.z3_calls import LONGEST_S
 
 _MARGIN_S = 2.0  # beyond the time limits of its rows, after which a worker counts as hung
@@ -90,15 +94,12 @@ class Pool:
         starting = sum(worker.state == "starting" for worker in self._workers)
         room = self.size - len(self._workers) if job.failed_starts < _TRIES else 0
         for _ in range(min(room, job.schedule.waiting - starting)):
-            self._start_worker(job)
-
-    def _start_worker(self, job: Job) -> None:
-        job.settling_in = True
-        try:
-            self._workers.append(WorkerProcess(self._lifeline[0]))
-        except OSError as error:  # too many processes or files
-            job.failed_starts += 1
-            job.schedule.note(f"worker processes do not start ({error}). {_FEWER}")
+            job.settling_in = True
+            try:
+                self._workers.append(WorkerProcess(self._lifeline[0]))
+            except OSError as error:  # too many processes or files
+                job.failed_starts += 1
+                job.schedule.note(f"worker processes do not start ({error}). {_FEWER}")
 
     def _hand_out_ahead(self, job: Job) -> None:
         for worker in [*self._workers]:
@@ -144,7 +145,7 @@ class Pool:
         if isinstance(reply, SolverCrashedError):
             worker.idle()
             raise reply
-        if isinstance(reply, Missing):
+        if reply is Notice.MISSING:
             job.settling_in = True
             worker.expect("opening", START_S)
             self._send(worker, job.spec, job)
@@ -152,7 +153,11 @@ class Pool:
             job.schedule.settle(worker.rows, reply)
             job.costs.saw_rows(job.schedule.questions.kind, len(worker.rows), reply.seconds)
             worker.knows = job.spec.key
-            self._go_on(worker, job)
+            ahead = worker.ahead
+            worker.idle()
+            if ahead:  # which it answers now
+                worker.rows = ahead
+                self._expect(worker, job)
         elif worker.state == "opening":
             self._expect(worker, job)
             self._ask(worker, worker.rows, job)
@@ -160,14 +165,6 @@ class Pool:
             job.failed_starts = 0
             worker.idle()
         return None
-
-    def _go_on(self, worker: WorkerProcess, job: Job) -> None:
-        """Notes that a worker now answers the rows that it was sent ahead, if any."""
-        rows = worker.ahead
-        worker.idle()
-        if rows:
-            worker.rows = rows
-            self._expect(worker, job)
 
     def _lose(self, worker: WorkerProcess, job: Job) -> None:
         """Removes a worker that died or is late, and schedules its rows again."""
@@ -234,3 +231,35 @@ def _leave_to_parent() -> None:
 
 
 os.register_at_fork(after_in_child=_leave_to_parent)
+
+
+@final
+class Pooled:
+    """The stage that answers rows over worker processes, or by `local` while that is faster."""
+
+    def __init__(
+        self, spec: RowSolverSpec, workers: int, limit_ms: int | None, local: InProcess
+    ) -> None:
+        self.costs = CostModel()
+        self.local = local
+        self._spec, self._workers, self._limit_ms = spec, workers, limit_ms
+        self._pools = PerProcess(partial(pool_of, workers))
+
+    @property
+    def pool(self) -> Pool:
+        """The pool of this process."""
+        return self._pools.get()
+
+    @interruptible
+    def answer(self, questions: Questions) -> Answers:
+        """The answers of the workers; a row that ends two workers is UNKNOWN."""
+        if self.costs.prefers_local(questions.kind, len(questions), self._workers):
+            answers = self.local.answer(questions)
+            self.costs.saw_rows(questions.kind, len(questions), answers.seconds)
+            return answers
+        job = Job(Schedule(questions), self._spec, self._limit_ms, self.costs)
+        self.pool.run(job)
+        answers = job.schedule.answers
+        if not job.settling_in:
+            self.costs.saw_batch(job.wall_s, answers.seconds, self._workers)
+        return answers

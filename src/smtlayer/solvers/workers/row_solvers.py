@@ -1,15 +1,15 @@
-"""Row solvers as they travel to other processes, and those that a process has opened."""
+"""Row solvers as they travel to other processes."""
 
 import hashlib
 import pickle
 import traceback
 from dataclasses import dataclass
-from typing import final
 
 from smtlayer.errors import ArgumentTypeError, SolverCrashedError
 from smtlayer.solvers.host.rows import InProcess, OpenRow
-from smtlayer.solvers.lru import Lru
 from smtlayer.theory import Theory
+
+OPENED = 8  # row solvers that a worker keeps: those of the last few theories
 
 
 @dataclass(frozen=True)
@@ -56,20 +56,3 @@ def _refusal(error: Exception, text: str) -> SolverCrashedError:
     refusal = SolverCrashedError(text.format(f"{type(error).__name__}: {error}"))
     refusal.add_note(traceback.format_exc())  # notes travel between processes; causes do not
     return refusal
-
-
-@final
-class RowSolverCache:
-    """The row solvers that a worker has opened: those of the last few theories."""
-
-    def __init__(self) -> None:
-        self._opened = Lru[str, InProcess](8)
-
-    def find(self, key: str) -> InProcess | None:
-        """The row solver with this key, if it is in the cache."""
-        return self._opened.get(key)
-
-    def open(self, spec: RowSolverSpec) -> InProcess:
-        """Opens a row solver and caches it."""
-        opened = self._opened[spec.key] = spec.open()
-        return opened

@@ -8,7 +8,7 @@ import select
 import signal
 import sys
 import threading
-from dataclasses import dataclass
+from enum import Enum
 from multiprocessing.connection import Connection
 from typing import Any, NamedTuple
 
@@ -16,7 +16,9 @@ import torch
 
 from smtlayer.errors import SolverCrashedError
 from smtlayer.solvers.host.questions import Answers, Questions
-from smtlayer.solvers.workers.row_solvers import RowSolverCache, RowSolverSpec
+from smtlayer.solvers.host.rows import InProcess
+from smtlayer.solvers.lru import Lru
+from smtlayer.solvers.workers.row_solvers import OPENED, RowSolverSpec
 
 
 class Ask(NamedTuple):
@@ -26,18 +28,15 @@ class Ask(NamedTuple):
     questions: Questions
 
 
-@dataclass(frozen=True, slots=True)
-class Ready:
-    """The worker has started, or has opened the row solver that it was sent."""
+class Notice(Enum):
+    """What a worker replies if it has no answers."""
 
-
-@dataclass(frozen=True, slots=True)
-class Missing:
-    """The worker has no row solver with the key of the question."""
+    READY = "it has started, or has opened the row solver that it was sent"
+    MISSING = "it has no row solver with the key of the question"
 
 
 Message = Ask | RowSolverSpec
-Reply = Ready | Missing | Answers | SolverCrashedError
+Reply = Notice | Answers | SolverCrashedError
 
 
 def send(connection: "Connection[Any, Any]", message: Message | Reply) -> None:
@@ -56,23 +55,23 @@ def main(connection: int, lifeline: int) -> None:
 
 
 def _serve(connection: "Connection[Reply, Message]") -> None:
-    cache = RowSolverCache()
-    send(connection, Ready())
+    opened = Lru[str, InProcess](OPENED)
+    send(connection, Notice.READY)
     while True:
         message = connection.recv()
         try:
-            reply = _reply(message, cache)
+            reply = _reply(message, opened)
         except SolverCrashedError as error:
             reply = error
         send(connection, reply)
 
 
-def _reply(message: Message, cache: RowSolverCache) -> Reply:
+def _reply(message: Message, opened: Lru[str, InProcess]) -> Reply:
     if isinstance(message, RowSolverSpec):
-        cache.open(message)
-        return Ready()
-    opened = cache.find(message.key)
-    return Missing() if opened is None else opened.answer(message.questions)
+        opened[message.key] = message.open()
+        return Notice.READY
+    rows = opened.get(message.key)
+    return Notice.MISSING if rows is None else rows.answer(message.questions)
 
 
 def _die_with_parent(lifeline: int) -> None:
