@@ -241,3 +241,11 @@ def test_every_relative_link_of_the_readme_exists():
     assert links
     for link in links:
         assert (ROOT / link).exists(), link
+
+
+def test_every_module_that_a_page_mentions_exists():
+    roots = [ROOT, ROOT / "src" / "smtlayer", ROOT / "studies" / "src"]
+    pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")]
+    found = {name for page in pages for name in re.findall(r"`([\w/]+/\w+\.py)`", page.read_text())}
+    assert len(found) >= 20
+    assert not [name for name in found if not any((root / name).exists() for root in roots)]
