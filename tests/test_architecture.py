@@ -175,3 +175,26 @@ def test_the_check_of_private_attributes_sees_a_reader():
     own = "class Mine:\n    _shape: int\n    def size(self):\n        return self.{}"
     assert not read_from_theories(own.format("_shape"))
     assert read_from_theories(own.format("theory._shape"))
+
+
+def test_the_library_stays_small():
+    assert sum(path.read_text().count("\n") for path in LIBRARY) <= 12_500
+
+
+# Words that stood for plainer ones.
+DIALECT = re.compile(
+    r"\b_?(told|hangs on|had by|amiss|going back|going forward|who answers)\b|"
+    r"\b(def|class) \w*(told|said|looked)\w*\b|^\"\"\"This file",
+    re.IGNORECASE | re.MULTILINE,
+)
+
+
+@pytest.mark.parametrize("path", FILES, ids=name_of)
+def test_the_code_is_in_plain_english(path):
+    assert not DIALECT.findall(path.read_text(encoding="utf-8"))
+
+
+def test_the_check_of_the_language_sees_the_dialect():
+    assert DIALECT.search('"""This file lists names."""')
+    assert DIALECT.search("def _told(row): ...")
+    assert DIALECT.search("# it hangs on the weights")

@@ -1,4 +1,4 @@
-"""This file times the layer and a training step on MNIST addition."""
+"""The layer timed against z3 and against a dense head."""
 
 from collections.abc import Callable
 
