@@ -74,8 +74,8 @@ def _serve(
         trained["mnist-addition"] = load(quick_run(console, data_dir))
     with Waiting("making the pages", console):
         pages = make_pages(trained, data_dir)
-    for found in trained.values():
-        console.print(f"{found.task}: the network in {found.folder}", highlight=False)
+    for run in trained.values():
+        console.print(f"{run.task}: the network in {run.folder}", highlight=False)
     url = _url(host, listening)
     console.print(f"[bold]Open {url}[/bold] (stop with Ctrl-C)", highlight=False, soft_wrap=True)
     if host not in _LOOPBACK:
@@ -92,15 +92,15 @@ def _run(pages: "Pages", listening: socket.socket, host: str) -> None:
     from smtlayer_playground.server import make_app
 
     server = make_server(make_app(pages, hosts=[host]))
-    own_exit = server.handle_exit
+    shut_down = server.handle_exit
 
     def handle_exit(number: int, frame: FrameType | None) -> None:
-        # The server waits for requests that are running: end those that may take long.
+        # The server waits for running requests: stop those that can take long.
         threading.Thread(target=pages.sandbox.close).start()
-        own_exit(number, frame)
+        shut_down(number, frame)
 
     server.handle_exit = handle_exit  # type: ignore[assignment, method-assign]
-    with suppress(KeyboardInterrupt):  # raised after the server has ended
+    with suppress(KeyboardInterrupt):  # raised after the server has stopped
         server.run(sockets=[listening])
 
 
@@ -112,7 +112,7 @@ def quick_run(console: Console, data_dir: Path | None, settings: Sequence[str] =
     from smtlayer_studies.runs import load_experiment, run
 
     folder = QUICK / "best"
-    # It trains on all pairs of digits: from equal pairs alone, 3 + 3 may be read as 1 + 5.
+    # Trains on all pairs of digits: with equal pairs only, 3 + 3 can be read as 1 + 5.
     experiment = load_experiment("mnist-addition-100")
     config = experiment.config("best", settings=[*_QUICK_SETTINGS, *settings], sample=True)
     console.print(

@@ -21,7 +21,7 @@ from smtlayer_studies.tasks.sudoku.task import VisualSudoku
 
 @dataclass(frozen=True, eq=False)
 class Pages:
-    """The pages, by what they are about."""
+    """The four pages; the theory page is its sandbox."""
 
     addition: AdditionPage
     sudoku: SudokuPage
@@ -47,8 +47,8 @@ def make_pages(
     Args:
         trained: Runs by task. Without a run of visual Sudoku, the digit reader of addition reads
             the boards; without one of the liar's puzzle, sentences are read by keywords.
-        data_dir: The data folder, for digits to offer.
-        limits: Of questions about a pasted theory.
+        data_dir: The data folder, for handwritten digits.
+        limits: Limits for requests about a pasted theory.
     """
     addition, bank = trained[MnistAddition.name], DigitBank(data_dir)
     return Pages(

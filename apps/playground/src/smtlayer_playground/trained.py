@@ -32,10 +32,10 @@ class Trained:
     network: nn.Module
     theory: Theory
     scores: Mapping[str, float]  # empty if the run has no record
-    data: str  # that it was trained on, in words
+    data: str  # title of the training data
 
     def about(self) -> dict[str, Any]:
-        """For the page."""
+        """Facts that the page shows."""
         return {"folder": str(self.folder), "data": self.data, "scores": dict(self.scores)}
 
 
@@ -44,7 +44,7 @@ def load_all(folders: Iterable[Path]) -> dict[str, Trained]:
 
     Raises:
         ConfigError: If two are of the same task, or one is of a task that has no page.
-        MissingDataError: If a folder holds no finished run.
+        MissingDataError: If a folder contains no finished run.
     """
     found: dict[str, Trained] = {}
     for folder in folders:
@@ -65,19 +65,19 @@ def load_all(folders: Iterable[Path]) -> dict[str, Trained]:
 
 def load(folder: Path) -> Trained:
     """Loads the run in a folder, or a run with a layer in a folder of several methods."""
-    kept = RunFolder.read(_with_layer(folder))
-    config = kept.config
+    run = RunFolder.read(_with_layer(folder))
+    config = run.config
     if config.layer is None:
         raise ConfigError(
-            f"demo: {kept.path} is a conventional network without a layer, so there is nothing "
+            f"demo: {run.path} is a conventional network without a layer, so there is nothing "
             f"to show. Give a run of another method, such as best."
         )
     task = make_task(config.task)
     network = task.network()
-    _fill(network, kept.path / "model.pt")
-    scores = {} if kept.record is None else kept.record.scores
-    data = "" if kept.record is None else kept.record.data_title
-    return Trained(task.name, kept.path, config.task, network.eval(), task.theory, scores, data)
+    _load_parameters(network, run.path / "model.pt")
+    scores = {} if run.record is None else run.record.scores
+    data = "" if run.record is None else run.record.data_title
+    return Trained(task.name, run.path, config.task, network.eval(), task.theory, scores, data)
 
 
 def _with_layer(folder: Path) -> Path:
@@ -87,8 +87,8 @@ def _with_layer(folder: Path) -> Path:
     return (best or found)[0]
 
 
-def _fill(network: nn.Module, path: Path) -> None:
-    """Reads the parameters of a network. A layer has none, so any module can replace it."""
+def _load_parameters(network: nn.Module, path: Path) -> None:
+    """Loads the parameters of a network. The layer of the run has none."""
     if not path.is_file():
         raise MissingDataError(
             f"demo: {path.parent} has no model.pt: its training is not finished. "

@@ -128,7 +128,7 @@ function showBlame(panel, explanation, wanted, rules) {
     panel.replaceChildren(h("p", {}, tag("core", "impossible"), ` No two digits add up to ${wanted}.`), constraints(explanation.blame, rules));
   } else {
     panel.replaceChildren(
-      h("p", {}, tag("core", "blamed"), ` To get ${wanted}, at least one of these bits must change:`),
+      h("p", {}, tag("core", "blamed"), ` The sum cannot be ${wanted} unless one of these bits changes:`),
       list(explanation.blame.inputs.map((input) => `${input.name}: ${joined(input.columns.map((column) => `bit ${bitWeight(explanation, column)}`))}`)),
       constraints(explanation.blame, rules));
   }
@@ -140,5 +140,5 @@ function bitWeight(explanation, name) {
 }
 
 function constraints(blame, rules) {
-  return h("div", {}, h("p", { class: "note" }, "because:"), list(blame.constraints.map((part) => rules[part.index] ?? part.text)));
+  return h("div", {}, h("p", { class: "note" }, "Rules involved:"), list(blame.constraints.map((part) => rules[part.index] ?? part.text)));
 }

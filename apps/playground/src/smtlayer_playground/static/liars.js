@@ -85,11 +85,11 @@ function headline(suspects) {
 function verdict({ suspects, sentences, overruled, cost }) {
   const several = suspects.length > 1;
   if (overruled.length) {
-    return [tag("over", "overruled"), ` The sentences contradict each other. The cheapest repair, at a cost of ${rounded(cost)}: ${joined(repairs(sentences))}.`,
+    return [tag("over", "overruled"), ` The cheapest repair, at a cost of ${rounded(cost)}: ${joined(repairs(sentences))}.`,
       several ? ` At the same cost, ${joined(suspects)} could each be guilty.` : ""];
   }
   if (several) return [tag("quiet", "several suspects"), ` The sentences are not enough to decide: ${joined(suspects)} could each be guilty.`];
-  return [tag("fits", "consistent"), " The sentences are consistent, and no one else can be guilty."];
+  return [tag("fits", "consistent"), " No one else can be guilty."];
 }
 
 function repairs(sentences) {

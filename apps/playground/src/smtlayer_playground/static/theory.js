@@ -10,7 +10,7 @@ export async function startTheory(about) {
   const state = { signs: {}, confidence: {}, wanted: {}, symbols: "" };
   const { limits } = about;
   find("theory-limits").textContent = `Inputs and outputs: names of Bool or BitVec constants, or “n in 1..9” and “pet in cat/dog” for other sorts. ` +
-    `At most ${limits.text.toLocaleString("en")} characters, ${limits.columns} columns, ${limits.seconds} s and ${limits.memory_mb} MB. Solved in a separate process that cannot access files.`;
+    `At most ${limits.text.toLocaleString("en")} characters, ${limits.columns} columns, ${limits.seconds}\u00a0s and ${limits.memory_mb}\u00a0MB. Solved in a separate process that cannot access files.`;
 
   const send = debouncedPost("theory", results, (answer) => {
     const symbols = JSON.stringify([answer.inputs, answer.outputs]);

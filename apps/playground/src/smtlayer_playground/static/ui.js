@@ -93,5 +93,5 @@ export function source(run, images) {
   const accuracy = run.scores.representation;
   return `Network: ${run.folder}${run.data ? `, trained on ${run.data}` : ""}.` +
     (accuracy === undefined ? "" : ` Symbol accuracy on the test set: ${(100 * accuracy).toFixed(1)} %.`) +
-    (images ? ` Handwritten digits: test images of ${images}.` : "");
+    (images ? ` Handwritten digits: test set of ${images}.` : "");
 }
