@@ -92,7 +92,7 @@ def test_a_board_is_disturbed_and_repaired(visit):
     expect(page.locator(".cell.changed")).to_have_count(2)
     expect(page.locator(".cell.overruled").first).to_be_visible()
     expect(page.locator(".cell.core").first).to_be_visible()
-    expect(answer).to_contain_text("hints overruled")
+    expect(answer).to_contain_text("hints, at a cost of")
     expect(answer).to_contain_text(re.compile(r"(row|column|box) \d contains each|a number from 1"))
     with page.expect_response("**/api/sudoku"):
         page.get_by_role("button", name="Restore all").click()
