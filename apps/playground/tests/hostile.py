@@ -1,4 +1,4 @@
-"""Actions that hostile code could try in the sandbox."""
+"""A theory that is too hard, and actions that hostile code could try in the sandbox."""
 
 import os
 import socket
@@ -6,6 +6,17 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+
+# Two factors of a number of 80 bits: no solver finds them in seconds.
+HARD = {
+    "text": "(declare-const a (_ BitVec 40)) (declare-const b (_ BitVec 40))"
+    "(declare-const x (_ BitVec 80)) (declare-const ok Bool)"
+    "(assert (= x (bvmul ((_ zero_extend 40) a) ((_ zero_extend 40) b))))"
+    "(assert (= ok (= x (_ bv604462909806215075725313 80))))"
+    "(assert (bvugt a (_ bv1 40))) (assert (bvugt b (_ bv1 40)))",
+    "inputs": "ok",
+    "outputs": "ok",
+}
 
 
 def work(request, limits):

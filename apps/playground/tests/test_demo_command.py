@@ -10,12 +10,14 @@ import time
 import httpx
 import pytest
 import torch
+from hostile import HARD
 from made_run import addition_run, sudoku_run, write_run
 from rich.console import Console
 
 from helpers import running
 from smtlayer.errors import ConfigError, MissingDataError
 from smtlayer_playground import command
+from smtlayer_playground.theory import XOR
 from smtlayer_playground.trained import load, load_all
 from smtlayer_studies.tasks.addition.theory import addition_theory
 from smtlayer_studies.tasks.liars.theory import liars_theory
@@ -141,13 +143,6 @@ def test_without_a_run_a_small_one_is_trained_once(tmp_path, monkeypatch, capsys
     assert capsys.readouterr().out == ""
 
 
-# The fifth root of a number modulo 2^60: no solver finds it in seconds.
-HARD = (
-    "(declare-const x (_ BitVec 60)) (declare-const y Bool)"
-    "(assert (= y (= (bvmul x x x x x) (_ bv123456789012345677 60))))"
-)
-
-
 @pytest.mark.slow  # Ctrl-C on an idle server: see the fixture `url`
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGINT for other processes")
 def test_ctrl_c_stops_a_busy_server(addition_folder, tmp_path):
@@ -157,11 +152,9 @@ def test_ctrl_c_stops_a_busy_server(addition_folder, tmp_path):
         lines = iter(server.stdout.readline, "")
         url = next(line.split()[1] for line in lines if line.startswith("Open "))
         with httpx.Client(base_url=url, timeout=60) as client:
-            request = {"text": HARD, "inputs": "y", "outputs": "y"}
-            easy = request | {"text": "(declare-const y Bool)(assert (or y (not y)))"}
-            assert client.post("/api/theory", json=easy).status_code == 200
+            assert client.post("/api/theory", json=XOR).status_code == 200
             with pytest.raises(httpx.ReadTimeout):
-                client.post("/api/theory", json=request, timeout=1)
+                client.post("/api/theory", json=HARD, timeout=1)
             os.killpg(server.pid, signal.SIGINT)  # to the whole group, as a terminal does
             out, errors = server.communicate(timeout=60)
     assert server.returncode == 0

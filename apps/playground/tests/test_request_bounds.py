@@ -12,6 +12,7 @@ from dataclasses import replace
 import hostile
 import httpx
 import pytest
+from hostile import HARD
 from served import LIMITS, serving
 from starlette.datastructures import Headers
 
@@ -24,16 +25,6 @@ from smtlayer_playground.server import make_app
 from smtlayer_playground.theory import XOR, make_sandbox
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="these limits require Linux")
-# Two factors of a number of 80 bits: no solver finds them in seconds.
-HARD = {
-    "text": "(declare-const a (_ BitVec 40)) (declare-const b (_ BitVec 40))"
-    "(declare-const x (_ BitVec 80)) (declare-const ok Bool)"
-    "(assert (= x (bvmul ((_ zero_extend 40) a) ((_ zero_extend 40) b))))"
-    "(assert (= ok (= x (_ bv604462909806215075725313 80))))"
-    "(assert (bvugt a (_ bv1 40))) (assert (bvugt b (_ bv1 40)))",
-    "inputs": "ok",
-    "outputs": "ok",
-}
 
 
 def test_a_text_that_is_too_long_starts_no_process(post, pages):
