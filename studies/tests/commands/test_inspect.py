@@ -8,7 +8,7 @@ import pytest
 import torch
 from typer.testing import CliRunner
 
-from reports.made_runs import addition_runs, taught_run
+from reports.made_runs import addition_runs, distilled_run
 from shell import parsed
 from smtlayer.errors import SMTLayerError
 from smtlayer_cli.app import app
@@ -126,7 +126,7 @@ def test_a_search_counts_the_rows_it_has_seen(all_right):
 
 
 def test_an_earlier_row_is_named_if_there_is_none_from_the_number_on(capsys, tmp_path):
-    run = RunFolder.read(taught_run(tmp_path)).load()
+    run = RunFolder.read(distilled_run(tmp_path)).load()
     first = find_example(run, 0, ["failed"])
     assert first < 39
     _, printed = refused(capsys, run.folder.path, "--failed", "--row", 39)

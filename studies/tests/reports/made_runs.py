@@ -37,19 +37,19 @@ def addition_runs() -> dict[str, Path]:
     }
 
 
-def taught_run(folder: Path) -> Path:
+def distilled_run(folder: Path) -> Path:
     """A copy of the run with the layer, whose model was trained on the symbols and reads well.
 
     Few additions of this sample of digits come out wrong.
     """
     source = addition_runs()["best"]
     shutil.copytree(source, folder, dirs_exist_ok=True)
-    shutil.copyfile(_taught(), folder / "model.pt")
+    shutil.copyfile(_distilled(), folder / "model.pt")
     return folder
 
 
 @functools.cache
-def _taught() -> Path:
+def _distilled() -> Path:
     loaded = RunFolder.read(addition_runs()["best"]).load()
     rows = loaded.task.rows("train", 3000, 5)
     optimizer = torch.optim.Adam(loaded.model.network.parameters(), 2e-3)
@@ -60,6 +60,6 @@ def _taught() -> Path:
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
-    path = addition_runs()["best"].parent / "taught.pt"
+    path = addition_runs()["best"].parent / "distilled.pt"
     torch.save(loaded.model.state_dict(), path)
     return path

@@ -35,7 +35,7 @@ def test_the_papers_recipe_differs_in_what_the_column_names(row, expected):
         ("mnist-addition-50", "no-shift",
          "digits ≤ 9; Adam(0.001); 8 epochs; mix(core, marginal); log-odds"),
         ("visual-algebra-2", "best",
-         "letters a to m; numbers in range; taught by own network; SGD(0.01); 17 + 1 epochs; "
+         "letters a to m; numbers in range; distilled from own network; SGD(0.01); 17 + 1 epochs; "
          "up to 3 starts; mix(core, marginal); log-odds"),
         ("visual-algebra-2", "own-network",
          "letters a to m; numbers in range; own network; Adam(0.001); 1 + 8 epochs; "

@@ -46,7 +46,7 @@ def _knowledge(config: Mapping[str, Any], paper: PaperExperiment) -> Iterator[st
     if task.get("network") == "ordered":
         yield "own network"
     if config["pretrain"]["kind"] == "distillation":
-        yield "taught by own network"
+        yield "distilled from own network"
     if shift := config["train"].get("shift"):
         yield f"shifts ≤ {shift} px"
 

@@ -23,7 +23,7 @@ METHOD_TITLES = {
     "paper": "ours, paper's recipe",
     "best": "ours",
     "no-shift": "ours, no shifts",
-    "untaught": "ours, not taught",
+    "untaught": "ours, no distillation",
     "own-network": "ours, own network",
     "as-printed": "ours, theory as printed",
     "default-split": "ours, default split only",
