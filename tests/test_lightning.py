@@ -283,7 +283,7 @@ def test_without_the_package_all_else_can_be_imported():
             SolverCallback()
         except smtlayer.errors.MissingPackageError as error:
             print("raised", error)
-        paths = ["src/smtlayer/lightning.py", "tests/test_lightning.py"]
+        paths = ["src/smtlayer/loop.py", "src/smtlayer/lightning.py", "tests/test_lightning.py"]
         sys.exit(pytest.main(["--collect-only", "-q", "-p", "no:cacheprovider", *paths]))
     """
     done = run("-c", textwrap.dedent(code), folder=ROOT)

@@ -25,7 +25,7 @@ class Stats:
     | `sat`, `unsat`, `unknown` | by the status of the forward pass |
     | `unproved` | among `sat`: the best repair in time, perhaps not the cheapest |
     | `correct` | whose outputs were what the loss wanted, in the backward pass |
-    | `blamed` | whose outputs were not, so that the blame rule looked for inputs to push |
+    | `blamed` | whose outputs were not, so the blame rule searched for inputs to push |
     | `without_gradient` | with an incoming gradient of zero |
     | `contradicted` | whose wanted outputs no input allows |
     | `undecided` | on which the solver gave up in the backward pass |
