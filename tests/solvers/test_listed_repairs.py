@@ -58,6 +58,17 @@ def test_the_models_of_a_label_are_listed_once_and_the_weights_choose():
     assert asked == []
 
 
+def test_hits_count_in_a_batch_that_the_lists_answer_in_part():
+    theory = pinned()
+    solver, asked = counting(theory)
+    ask(solver, theory, 0, 0, [5.0, 1.0, 1.0, 1.0], 2)
+    outputs = theory.encode_outputs(total=[2, 2])
+    outputs[1] = 0  # nothing wanted, so no list
+    weights = torch.tensor([[5.0, 1.0, 1.0, 1.0]] * 2, dtype=torch.float64)
+    solver.maximize(theory.encode(a=[0, 1], b=[0, 2]), weights, outputs)
+    assert (solver.cache_hits, asked) == (1, [1])
+
+
 def test_a_label_that_no_input_has_is_a_contradiction():
     theory = pinned()
     solver, asked = counting(theory)
