@@ -19,8 +19,11 @@ observed (its sign is not 0) and ignored elsewhere.
 6. *Repeatable.* The same batch gets the same status and cost again; the same model too from a
    solver that is `deterministic`.
 7. *UNKNOWN is honest.* A row that ran out of time is UNKNOWN and zero, never UNSAT.
-8. *Posterior.* A solver that is `WeighsModels` gives the exact mean of all models with the wanted
-   outputs, weighed by their inputs' probabilities, and draws models by the same weights.
+8. *Posterior.* A solver that is `WeighsModels` gives the exact sum and the exact mean of all models
+   with the wanted outputs, weighed by their inputs' probabilities, and draws models by the same
+   weights. Each pair of inputs and outputs counts once, however many internal values it has.
+   Infinite logits are facts, and a constant added to all logits of a one-hot symbol changes
+   nothing.
 
 `smtlayer.testing.SolverConformance` checks them for any backend.
 """
@@ -91,10 +94,12 @@ class Core:
 
 @dataclass(frozen=True, slots=True)
 class Posterior:
-    """The probability of each input given the wanted outputs."""
+    """The probability of the wanted outputs, and of each column given the wanted outputs."""
 
-    status: Tensor  # (B,)   int8, see Status; UNSAT: no model has the wanted outputs
+    status: Tensor  # (B,)   int8, see Status; UNSAT: no model has the wanted outputs and the facts
+    log_prob: Tensor  # (B,)   float64, log of the weight of all such models; -inf without a model
     inputs: Tensor  # (B, n) float64, probability of being true; zeros without a model
+    outputs: Tensor  # (B, m) float64, the same for the outputs
 
 
 class Solver(Protocol):
@@ -147,19 +152,27 @@ class Solver(Protocol):
 
 @runtime_checkable
 class WeighsModels(Protocol):
-    """A solver that has the list of all models and can weigh them by probability.
+    """A solver that weighs all models by the probabilities of their inputs.
 
-    Logits are log-odds, (B, n) float: an input is true with probability sigmoid(logit).
+    Logits, (B, n) float, give each input symbol a distribution; see `smtlayer.solvers.reading`. A
+    logit is 0 where nothing is known, and infinite for a fact: probability one for its sign.
+    Outputs, (B, m) int8, are signs, 0 for no opinion.
     """
+
+    def log_prob(self, logits: Tensor, outputs: Tensor) -> Tensor:
+        """The log-probability that the theory and the wanted outputs hold: (B,) float64.
+
+        It is -inf where no model has the wanted outputs and the facts.
+        """
+
+    def marginal(self, logits: Tensor, outputs: Tensor) -> Posterior:
+        """The same, and the mean of the models with the wanted outputs, by their probabilities."""
 
     def sample(self, logits: Tensor, outputs: Tensor) -> Solution:
         """A model with the wanted outputs, drawn in proportion to its inputs' probabilities.
 
         Uses the default generator of the logits' device.
         """
-
-    def marginal(self, logits: Tensor, outputs: Tensor) -> Posterior:
-        """The mean of the models with the wanted outputs, weighted by the same probabilities."""
 
 
 class Backend(Protocol):

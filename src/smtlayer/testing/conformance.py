@@ -3,9 +3,7 @@
 Each law is also a function of a `Case`, for use outside pytest.
 """
 
-import math
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -16,12 +14,11 @@ import torch
 from torch import Tensor
 
 from smtlayer.solvers import Backend, Core, Enumerate, Solution, Solver, Status
-from smtlayer.solvers.base import WeighsModels
+from smtlayer.testing.probability import certain_facts, posterior, shifted_symbols
 from smtlayer.testing.theories import THEORIES, random_theory
 from smtlayer.theory import Theory
 
 _ROWS = 24
-_DRAWS = 400
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,59 +155,12 @@ def honest_unknown(case: Case) -> None:
             assert not _possible(case, row, kept, wanted), "UNSAT, but there is a model"
 
 
-def posterior(case: Case) -> None:
-    """Law 8, for `WeighsModels`: marginals and samples follow the probabilities of the models."""
-    solver = case.solver
-    if not isinstance(solver, WeighsModels):
-        return
-    logits = torch.where(case.inputs == 0, 0, case.inputs * case.weights)
-    exact = [_posterior(case, row, logits[row].tolist()) for row in range(_ROWS)]
-    status = torch.tensor([bool(weights) for weights in exact]).to(torch.int8)
-    found = solver.marginal(logits, case.outputs)
-    assert torch.equal(found.status, status), "status differs from the list of all models"
-    mean = torch.zeros_like(logits)
-    for row, weights in enumerate(exact):
-        for model, share in weights.items():
-            mean[row] += share * (torch.tensor(model[: logits.shape[-1]]) > 0).double()
-    assert (found.inputs - mean).abs().max() < 1e-9, "a marginal is not the mean over all models"
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(0)
-        drawn = solver.sample(logits.repeat(_DRAWS, 1), case.outputs.repeat(_DRAWS, 1))
-    assert torch.equal(drawn.status, status.repeat(_DRAWS)), "a sample has another status"
-    _are_drawn(exact, torch.cat([drawn.inputs, drawn.outputs], dim=-1))
-
-
-def _posterior(case: Case, row: int, logits: list[float]) -> dict[tuple[int, ...], float]:
-    """The probability of each model with the wanted outputs, by its definition."""
-    wanted, n = case.outputs[row].tolist(), len(logits)
-    weights = {
-        model: math.prod(1 / (1 + math.exp(-x * z)) for x, z in zip(logits, model[:n], strict=True))
-        for model in case.models
-        if all(a in (0, b) for a, b in zip(wanted, model[n:], strict=True))
-    }
-    return {model: weight / sum(weights.values()) for model, weight in weights.items()}
-
-
-def _are_drawn(exact: Sequence[Mapping[tuple[int, ...], float]], drawn: Tensor) -> None:
-    """Asserts that each model is drawn as often as its probability demands."""
-    for row, shares in enumerate(exact):
-        seen = Counter(tuple(model) for model in drawn[row::_ROWS].tolist())
-        if not shares:
-            assert not drawn[row::_ROWS].any(), "a sample where there is no model"
-            continue
-        assert seen.keys() <= shares.keys(), "a sample that is no model with the wanted outputs"
-        for model, share in shares.items():
-            spread = math.sqrt(share * (1 - share) / _DRAWS)
-            off = abs(seen[model] / _DRAWS - share)
-            assert off < 5 * spread + 2 / _DRAWS, "a model is sampled too often or too rarely"
-
-
 LAWS: tuple[Callable[[Case], None], ...] = (
     sound, same_status, minimal_core, best_repair, independent_rows, repeatable, honest_unknown,
 )  # fmt: skip
 """The laws of all solvers."""
-LISTED_LAWS: tuple[Callable[[Case], None], ...] = (posterior,)
-"""The laws of solvers that have the list of all models."""
+LISTED_LAWS: tuple[Callable[[Case], None], ...] = (posterior, certain_facts, shifted_symbols)
+"""The laws of solvers that weigh all models."""
 
 
 class SolverConformance:

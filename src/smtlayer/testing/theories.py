@@ -120,11 +120,20 @@ def unconstrained() -> Theory:
     return Theory(y == a, inputs=[a, free], outputs=[y, idle, spare])
 
 
+def mixed_inputs() -> Theory:
+    """One-hot symbols of two sizes, a Boolean and bits as inputs; an input is also an output."""
+    size, shade = z3.Ints("size shade")
+    heavy, bits = z3.Bool("heavy"), z3.BitVec("bits", 2)
+    rules = [z3.Implies(heavy, size > 1), z3.Implies(shade == 0, bits == 1), size + shade < 4]
+    inputs = [one_hot(size, [1, 2, 3]), heavy, bits, one_hot(shade, [0, 1])]
+    return Theory(rules, inputs=inputs, outputs=[one_hot(shade, [0, 1])])
+
+
 THEORIES: Mapping[str, Callable[[], Theory]] = {
     builder.__name__: builder
     for builder in (
         xor, addition, unique_labels, colours, integers, reals, strings, arrays, datatypes,
-        functions, quantified, free_outputs, unconstrained,
+        functions, quantified, free_outputs, unconstrained, mixed_inputs,
     )
 }  # fmt: skip
 """Functions that build the named theories."""

@@ -1,15 +1,17 @@
-"""Probabilities of listed models, given the log-odds of their inputs.
+"""Probabilities of listed models, given logits of their inputs.
 
-Each input is true with probability sigmoid(logit), independently of the others. Given the wanted
-outputs, the posterior is a distribution over the models with those outputs, each in proportion to
-the product of its inputs' probabilities. The logarithm of that product is, up to a constant, minus
-the sum of |logit| over the inputs that the model overrules. Only differences between these sums
-matter; they are computed before large logits absorb small ones.
+Given the wanted outputs, the posterior is a distribution over the models with those outputs and the
+facts, each in proportion to the product of its inputs' probabilities; see `solvers.reading`. The
+logarithm of that product is, up to a constant, minus the sum of |logit| over the inputs that the
+model overrules. This holds for one-hot symbols too: exactly one of their columns is true in every
+model, so softmax and sigmoid differ by a constant. Only differences between these sums matter for
+the posterior; they are computed before large logits absorb small ones.
 """
 
 import torch
 from torch import Tensor
 
+from smtlayer.solvers.reading import Reading
 from smtlayer.solvers.table.exact import excess
 
 _ADDED_PLAINLY = 2.0**20  # logits up to this are added as float64, with errors below 1e-9
@@ -67,13 +69,27 @@ def draw_model(cost: Tensor, allowed: Tensor) -> Tensor:
     return torch.where(allowed.any(-1), index, cost.shape[-1])
 
 
-def mean_inputs(cost: Tensor, allowed: Tensor, true: Tensor) -> Tensor:
-    """The probability that each input is true, zeros if no model is allowed: (b, n).
+def shares(cost: Tensor, allowed: Tensor) -> Tensor:
+    """The probability of each model, zeros if none is allowed: (b, K) float64."""
+    share = torch.where(allowed, -cost, -torch.inf).softmax(-1)
+    return torch.where(allowed.any(-1, keepdim=True), share, 0)
+
+
+def log_total(cost: Tensor, allowed: Tensor, reading: Reading, true: Tensor) -> Tensor:
+    """The log-probability of all allowed models together, -inf if there is none: (b,) float64.
+
+    That of a best model, plus the logarithm of how much more all of them weigh.
 
     Args:
-        cost: (b, K) float64.
+        cost: (b, K) float64, minus any constant per row.
         allowed: (b, K) bool.
+        reading: The probabilities of the inputs; allowed models agree with the facts among them.
         true: (n, K) float64, which models have an input true.
     """
-    share = torch.where(allowed, -cost, -torch.inf).softmax(-1)
-    return torch.where(allowed.any(-1, keepdim=True), share @ true.T, 0)
+    if not cost.shape[-1]:
+        return torch.full((len(cost),), -torch.inf, dtype=torch.float64, device=cost.device)
+    least, best = torch.where(allowed, cost, torch.inf).min(-1, keepdim=True)
+    more = torch.where(allowed, least - cost, -torch.inf).logsumexp(-1)
+    chosen = true.index_select(1, best.squeeze(-1)).T > 0  # (b, n)
+    most = torch.where(chosen, reading.true, reading.false).sum(-1).clamp(min=-_LARGEST)
+    return torch.where(allowed.any(-1), most + more, -torch.inf)

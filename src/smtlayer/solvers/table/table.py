@@ -23,9 +23,16 @@ from torch import Tensor
 from smtlayer.errors import TooManyModelsError
 from smtlayer.interrupts import interruptible
 from smtlayer.solvers.base import Core, Posterior, Solution, Solver, Status
+from smtlayer.solvers.reading import fact_signs, read, without_facts
 from smtlayer.solvers.table.exact import first_minimum, total_weight
 from smtlayer.solvers.table.models import MAX_WORK, Ending, Models, list_models
-from smtlayer.solvers.table.posterior import asked_halves, draw_model, mean_inputs, relative_costs
+from smtlayer.solvers.table.posterior import (
+    asked_halves,
+    draw_model,
+    log_total,
+    relative_costs,
+    shares,
+)
 from smtlayer.solvers.validation import (
     check_count,
     check_limits,
@@ -109,6 +116,7 @@ class _Tensors:
     input_signs: Tensor  # (n, K) float32
     output_signs: Tensor  # (m, K) float32
     disagrees: Tensor  # (2n, K) float64: 1 where an input is false; then, where it is true
+    true_outputs: Tensor  # (m, K) float64: 1 where an output is true
     disagreements: Tensor  # (2n, K): the same in the narrowest float exact for n bits
     lookup: "_Lookup | None"
 
@@ -198,30 +206,45 @@ class TableSolver:
             torch.cat([part.status for part in parts]), torch.cat([part.inputs for part in parts])
         )
 
+    def log_prob(self, logits: Tensor, outputs: Tensor) -> Tensor:
+        """The log-probability that the theory and the wanted outputs hold: (B,) float64."""
+        return torch.cat([
+            self._log_prob(logits[rows], *self._weighed(logits[rows], outputs[rows]))
+            for rows in self._chunks(len(logits))
+        ])  # fmt: skip
+
+    def marginal(self, logits: Tensor, outputs: Tensor) -> Posterior:
+        """The mean of the models with the wanted outputs, weighed by their probabilities."""
+        table, parts = self._on(logits.device), []
+        for rows in self._chunks(len(logits)):
+            costs, allowed = self._weighed(logits[rows], outputs[rows])
+            log_prob, share = self._log_prob(logits[rows], costs, allowed), shares(costs, allowed)
+            inputs = share @ table.disagrees[logits.shape[-1] :].T
+            parts.append((log_prob, inputs, share @ table.true_outputs.T))
+        log_prob, inputs, means = (torch.cat(part) for part in zip(*parts, strict=True))
+        return Posterior((log_prob > -torch.inf).to(torch.int8), log_prob, inputs, means)
+
     def sample(self, logits: Tensor, outputs: Tensor) -> Solution:
         """A model with the wanted outputs, drawn by its inputs' probabilities."""
         table = self._on(logits.device)
-        index = torch.empty(len(logits), dtype=torch.int64, device=logits.device)
-        cost = torch.empty(len(logits), dtype=torch.float64, device=logits.device)
-        for rows in self._chunks(len(logits)):
-            allowed = _agrees(outputs[rows], table.output_signs)
-            costs = relative_costs(logits[rows], table.disagrees, allowed)
-            index[rows] = draw_model(costs, allowed)
-            cost[rows] = total_weight(asked_halves(logits[rows]), table.disagrees, index[rows])
-        return self._solution(table, index, cost)
+        index = torch.cat([
+            draw_model(*self._weighed(logits[rows], outputs[rows]))
+            for rows in self._chunks(len(logits))
+        ])  # fmt: skip
+        halves = asked_halves(without_facts(logits))
+        return self._solution(table, index, total_weight(halves, table.disagrees, index))
 
-    def marginal(self, logits: Tensor, outputs: Tensor) -> Posterior:
-        """The mean of the models with the wanted outputs, weighed by the same probabilities."""
+    def _weighed(self, logits: Tensor, outputs: Tensor) -> tuple[Tensor, Tensor]:
+        """Costs of all models, and which have the wanted outputs and the facts: (b, K) each."""
         table = self._on(logits.device)
-        status = torch.empty(len(logits), dtype=torch.int8, device=logits.device)
-        inputs = torch.empty(logits.shape, dtype=torch.float64, device=logits.device)
-        true = table.disagrees[logits.shape[-1] :]
-        for rows in self._chunks(len(logits)):
-            allowed = _agrees(outputs[rows], table.output_signs)
-            status[rows] = allowed.any(-1).to(torch.int8)
-            costs = relative_costs(logits[rows], table.disagrees, allowed)
-            inputs[rows] = mean_inputs(costs, allowed, true)
-        return Posterior(status, inputs)
+        allowed = _agrees(outputs, table.output_signs)
+        if logits.is_cuda or logits.isinf().any():
+            allowed = allowed & _agrees(fact_signs(logits), table.input_signs)
+        return relative_costs(without_facts(logits), table.disagrees, allowed), allowed
+
+    def _log_prob(self, logits: Tensor, costs: Tensor, allowed: Tensor) -> Tensor:
+        true = self._on(logits.device).disagrees[logits.shape[-1] :]
+        return log_total(costs, allowed, read(self.theory, logits), true)
 
     def _core(self, inputs: Tensor, weights: Tensor, outputs: Tensor) -> Core:
         table = self._on(inputs.device)
@@ -269,6 +292,7 @@ class TableSolver:
             inputs.T.float().contiguous(),
             outputs.T.float().contiguous(),
             disagrees.double().contiguous(),
+            (outputs > 0).T.double().contiguous(),
             disagrees.to(torch.float32 if n <= 24 else torch.float64).contiguous(),
             lookup,
         )
