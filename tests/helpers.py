@@ -47,7 +47,7 @@ class Changed:
     change: Change
     limit_ms: int | None = 25
     deterministic: bool = True
-    capturable: bool = False
+    capturable: frozenset[str] = frozenset()
     on_host: bool = False
     cache_hits: int = 0
     last_error: str = ""

@@ -381,6 +381,9 @@ def test_the_table_obeys_the_laws_on_the_gpu():
         def marginal(self, logits, outputs):
             return self._ask(self._solver.marginal, logits, outputs)
 
+        def log_prob(self, logits, outputs):
+            return self._solver.log_prob(logits.cuda(), outputs.cuda()).cpu()
+
     class Backend:
         def compile(self, theory):
             return OnGpu(Table().compile(theory))

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import pytest
 import torch
 
-from helpers import all_equal, input_gradient, random_logits
+from helpers import Changed, all_equal, input_gradient, random_logits
 from smtlayer import Z3, Sat, SMTLayer, Solution, Status, Table
 from smtlayer.nn import (
     BlameRule,
@@ -142,6 +142,48 @@ def test_a_graph_may_hold_the_forward_pass_if_solver_and_rule_say_so():
             assert can_capture(plan) == (possible and capturable)
 
 
+CIRCUIT = frozenset({"solve", "log_prob", "marginal", "sample"})  # a solver without cores
+
+
+@pytest.mark.parametrize(
+    ("forward", "backward", "questions", "captured"),
+    [
+        (smt, mix(core, marginal, sample), CIRCUIT, [marginal, sample]),
+        (smt, core, CIRCUIT, []),
+        (smt, ByColumn(), CIRCUIT, []),  # it may ask for cores
+        (smt, ByColumn(), CIRCUIT | {"core"}, [ByColumn()]),
+        (smt, mix(core, maxsmt), CIRCUIT | {"core", "maximize"}, [core]),
+        (maxsmt, marginal, CIRCUIT, [marginal]),
+        (smt, mix(core, marginal), frozenset(), []),
+        (smt, marginal, frozenset({"marginal"}), [marginal]),
+    ],
+    ids=str,
+)
+def test_a_graph_holds_the_rules_whose_questions_the_solver_can_capture(
+    forward, backward, questions, captured
+):
+    class Some:
+        def compile(self, theory):
+            return Weighs(Table().compile(theory), lambda asked, answer: answer,
+                          capturable=questions)  # fmt: skip
+
+    class Weighs(Changed):
+        def log_prob(self, logits, outputs):
+            raise NotImplementedError
+
+        marginal = sample = log_prob
+
+    plan = SMTLayer(xor(), backend=Some(), forward=forward, backward=backward)._plan()
+    assert can_capture(plan) == (forward is smt and "solve" in questions)
+    assert capturable_rules(plan) == captured
+
+
+def test_a_large_table_can_capture_all_but_cores_and_repairs():
+    small, large = Table().compile(xor()).capturable, Table().compile(all_equal(33)).capturable
+    assert (small - large, "maximize" in small) == ({"core"}, False)
+    assert {"solve", "log_prob", "marginal", "sample"} <= large
+
+
 @pytest.mark.parametrize(
     ("rule", "properties"),  # capturable, needs_models, needs_weights
     [
@@ -156,6 +198,7 @@ def test_a_graph_may_hold_the_forward_pass_if_solver_and_rule_say_so():
 )
 def test_rules_have_the_properties_of_the_rules_they_are_composed_of(rule, properties):
     assert (rule.capturable, rule.needs_models, rule.needs_weights) == properties
+    assert rule.asks == frozenset().union(*(leaf.asks for leaf in rule.leaves))
 
 
 def test_captured_passes_are_for_one_forward_rule_and_one_kind_of_batch():

@@ -215,7 +215,7 @@ def test_answers_are_remembered_by_default():
         assert solver.solve(rows).outputs.flatten().tolist() == [-1, 1, -1]
     assert (kept.cache_hits, forgetful.cache_hits) == (1 + 3, 0)
     assert (kept.name, kept.limit_ms, kept.deterministic, kept.capturable) == (
-        "Sat", 10_000, False, False,
+        "Sat", 10_000, False, frozenset(),
     )  # fmt: skip
     assert kept.on_host
     assert forgetful.on_host

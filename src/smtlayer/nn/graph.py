@@ -2,8 +2,9 @@
 
 A pass over a table is about sixty tiny kernels. Launching each costs more host time than the whole
 step of a small network; a captured graph launches all of them at once. Only code that never reads
-a value on the host can be captured: a solver and rules that are `capturable`. A composite blame
-rule is resolved to a single rule for each batch, so each single rule has its graph.
+a value on the host can be captured: rules that are `capturable`, if the solver can capture the
+questions that they ask. A composite blame rule is resolved to a single rule for each batch, so each
+single rule has its graph.
 """
 
 import warnings
@@ -15,7 +16,7 @@ import torch
 from torch import Tensor
 
 from smtlayer.nn.passes import Plan, backward_pass, forward_pass, is_bad, progress_on
-from smtlayer.nn.rules.base import BlameRule
+from smtlayer.nn.rules.base import BlameRule, can_be_captured
 from smtlayer.theory import to_signs
 
 _EAGER_CALLS = 3  # shapes that come up less often, such as a last batch, are not worth a graph
@@ -93,7 +94,7 @@ class CapturedPasses:
     def _backward(self, plan: Plan) -> Tensor:
         signs = to_signs(self._logits, self._known)
         outputs = self._outputs_in.to(torch.int8)
-        # none: a capturable solver never gives up
+        # none: a question that can be captured is always answered
         unknown = torch.zeros_like(signs[:, 0], dtype=torch.bool)
         return backward_pass(
             plan, self._logits, signs, outputs, unknown, self._grad, self._progress
@@ -107,13 +108,13 @@ def key_of(plan: Plan, logits: Tensor, known: Tensor | None) -> _Key:
 
 def can_capture(plan: Plan) -> bool:
     """Whether a graph may hold the forward pass."""
-    return plan.solver.capturable and plan.forward.capturable
+    return can_be_captured(plan.forward, plan.solver)
 
 
 def capturable_rules(plan: Plan) -> list[BlameRule]:
     """The single blame rules of a plan whose backward pass a graph may hold."""
-    rules = {id(rule): rule for rule in plan.backward.leaves if rule.capturable}
-    return list(rules.values())
+    rules = [rule for rule in plan.backward.leaves if can_be_captured(rule, plan.solver)]
+    return list({id(rule): rule for rule in rules}.values())
 
 
 @final

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from smtlayer.errors import ArgumentError, ArgumentTypeError, SolverUnknownError
 from smtlayer.nn.gradient import Scale, row_scale, surrogate_gradient, wanted_outputs
-from smtlayer.nn.rules.base import Blame, BlameRule, ForwardRule, Question
+from smtlayer.nn.rules.base import Blame, BlameRule, ForwardRule, Question, can_be_captured
 from smtlayer.nn.stats import Stats
 from smtlayer.nn.weights import Weights, confidence
 from smtlayer.solvers import Solution, Solver, Status
@@ -52,7 +52,7 @@ def forward_pass(plan: Plan, logits: Tensor, signs: Tensor) -> Solution:
         "unproved": sat & ~solution.proved,
     })  # fmt: skip
     if plan.raise_unknown:
-        _check_known(plan.solver, unknown)
+        _check_known(plan.solver, unknown, plan.forward)
     return solution
 
 
@@ -88,7 +88,7 @@ def backward_pass(
         "contradicted": blame.contradicted, "undecided": blame.unknown,
     })  # fmt: skip
     if plan.raise_unknown:
-        _check_known(plan.solver, blame.unknown)
+        _check_known(plan.solver, blame.unknown, plan.backward)
     scale = row_scale(grad.to(real), signs.shape[-1], plan.scale)
     pull = surrogate_gradient(question.logits, blame.targets, blame.pushed, scale)
     return pull.to(logits.dtype)
@@ -127,9 +127,9 @@ def _wrong_type(rule: ForwardRule | BlameRule, expected: type, found: object) ->
     )
 
 
-def _check_known(solver: Solver, unknown: Tensor) -> None:
-    """Raises if the solver gave up on a row."""
-    if solver.capturable or not unknown.any():
+def _check_known(solver: Solver, unknown: Tensor, rule: ForwardRule | BlameRule) -> None:
+    """Raises if the solver gave up on a row; does not wait for a GPU where none can be."""
+    if can_be_captured(rule, solver) or not unknown.any():
         return
     limit, error = solver.limit_ms, solver.last_error
     spent = f" after {limit} ms. Raise timeout_ms" if limit else ". See that its solver runs"

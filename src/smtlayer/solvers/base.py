@@ -102,6 +102,10 @@ class Posterior:
     outputs: Tensor  # (B, m) float64, the same for the outputs
 
 
+QUESTIONS = frozenset({"solve", "maximize", "core", "log_prob", "marginal", "sample"})
+"""The questions of `Solver` and `WeighsModels`."""
+
+
 class Solver(Protocol):
     """A compiled theory that answers batches of questions, on the device of their tensors."""
 
@@ -126,10 +130,10 @@ class Solver(Protocol):
         """Whether the same question always gets the same model."""
 
     @property
-    def capturable(self) -> bool:
-        """Whether a CUDA graph can capture `solve`, `core` and what `WeighsModels` adds.
+    def capturable(self) -> frozenset[str]:
+        """The questions that a CUDA graph can capture, by name: `{"solve", "marginal"}`.
 
-        They then launch the same kernels whatever the values, and never answer UNKNOWN.
+        They launch the same kernels whatever the values, and never answer UNKNOWN.
         """
 
     @property

@@ -9,7 +9,9 @@ from torch import Tensor
 
 from smtlayer.errors import UnsupportedRuleError
 from smtlayer.solvers import Solution, Solver, Status
-from smtlayer.solvers.base import WeighsModels
+from smtlayer.solvers.base import QUESTIONS, WeighsModels
+
+_WITHOUT_SEARCH = QUESTIONS - {"maximize"}
 
 
 class ForwardRule(ABC):
@@ -24,6 +26,11 @@ class ForwardRule(ABC):
         No row may then be UNKNOWN.
         """
         return False
+
+    @property
+    def asks(self) -> frozenset[str]:
+        """The questions it may ask; see `BlameRule.asks`."""
+        return _WITHOUT_SEARCH
 
     @abstractmethod
     def answer(self, solver: Solver, signs: Tensor, weights: Callable[[], Tensor]) -> Solution:
@@ -81,13 +88,21 @@ class BlameRule(ABC):
 
     @property
     def capturable(self) -> bool:
-        """Whether a CUDA graph may hold `blame`, on a solver that is `capturable`.
+        """Whether a CUDA graph may hold `blame`, on a solver that can capture what it `asks`.
 
         It must then launch the same kernels whatever the values, so it may not read values on the
         host (`item`, `nonzero`, `if tensor:`) nor call `Solver.maximize`. Python code in `blame`
         runs while the graph is captured and not when it is replayed.
         """
         return False
+
+    @property
+    def asks(self) -> frozenset[str]:
+        """The questions it may ask the solver, by name; by default all but `maximize`.
+
+        A CUDA graph holds the rule only on a solver that can capture all of them.
+        """
+        return _WITHOUT_SEARCH
 
     @property
     def needs_models(self) -> bool:
@@ -121,6 +136,11 @@ class BlameRule(ABC):
     @abstractmethod
     def blame(self, solver: Solver, question: Question) -> Blame:
         """Returns the inputs to push in each row."""
+
+
+def can_be_captured(rule: ForwardRule | BlameRule, solver: Solver) -> bool:
+    """Whether a CUDA graph may hold a rule on this solver; no row is then UNKNOWN."""
+    return rule.capturable and rule.asks <= solver.capturable
 
 
 def wrong_rows(question: Question) -> tuple[Tensor | slice, Tensor, Tensor, Tensor]:

@@ -31,6 +31,11 @@ class CompositeRule(BlameRule):
         return all(leaf.capturable for leaf in self.leaves)
 
     @property
+    def asks(self) -> frozenset[str]:
+        """The questions of all its rules."""
+        return frozenset().union(*(leaf.asks for leaf in self.leaves))
+
+    @property
     def needs_models(self) -> bool:
         """Whether any of its rules does."""
         return any(leaf.needs_models for leaf in self.leaves)

@@ -15,6 +15,7 @@ class CoreRule(BlameRule):
     """Blames the inputs of a minimal unsat core against the wanted outputs; leaves the others."""
 
     capturable = True
+    asks = frozenset({"core"})
     needs_weights = False  # deletion goes by the order of the weights alone
 
     def blame(self, solver: Solver, question: Question) -> Blame:

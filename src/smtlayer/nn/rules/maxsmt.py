@@ -16,6 +16,7 @@ class SmtRule(ForwardRule):
     """Takes every known input as it is; no model if they contradict the theory."""
 
     capturable = True
+    asks = frozenset({"solve"})
 
     def answer(self, solver: Solver, signs: Tensor, weights: Callable[[], Tensor]) -> Solution:
         """Returns a solution for each row."""
@@ -35,6 +36,7 @@ class MaxsmtRule(ForwardRule, BlameRule):
     """
 
     capturable = False  # the search for a repair depends on values
+    asks = frozenset({"maximize"})
 
     def answer(self, solver: Solver, signs: Tensor, weights: Callable[[], Tensor]) -> Solution:
         """Returns a solution for each row."""

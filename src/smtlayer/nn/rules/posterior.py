@@ -55,6 +55,7 @@ class SampleRule(PosteriorRule):
     """Pushes the inputs towards one model drawn from P; see `sample`."""
 
     name = "sample"
+    asks = frozenset({"sample"})
 
     def blame(self, solver: Solver, question: Question) -> Blame:
         """Returns the inputs to push in each row."""
@@ -71,6 +72,7 @@ class MarginalRule(PosteriorRule):
     """Pushes the inputs towards the mean of P; see `marginal`."""
 
     name = "marginal"
+    asks = frozenset({"marginal"})
     needs_models = True
 
     def blame(self, solver: Solver, question: Question) -> Blame:

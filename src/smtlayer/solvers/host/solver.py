@@ -32,7 +32,7 @@ class HostSolver:
         deterministic: Whether the same question always gets the same model.
     """
 
-    capturable = False
+    capturable: frozenset[str] = frozenset()
     on_host = True
 
     def __init__(

@@ -22,7 +22,7 @@ from torch import Tensor
 
 from smtlayer.errors import TooManyModelsError
 from smtlayer.interrupts import interruptible
-from smtlayer.solvers.base import Core, Posterior, Solution, Solver, Status
+from smtlayer.solvers.base import QUESTIONS, Core, Posterior, Solution, Solver, Status
 from smtlayer.solvers.reading import fact_signs, read, without_facts
 from smtlayer.solvers.table.exact import first_minimum, total_weight
 from smtlayer.solvers.table.models import MAX_WORK, Ending, Models, list_models
@@ -152,9 +152,10 @@ class TableSolver:
     deterministic = True
 
     @property
-    def capturable(self) -> bool:
-        """Inside a CUDA graph a core takes as many steps as there are inputs."""
-        return self.theory.n_inputs <= _CAPTURABLE_INPUTS
+    def capturable(self) -> frozenset[str]:
+        """All but repairs; inside a graph a core takes a step per input, so only with few."""
+        few = self.theory.n_inputs <= _CAPTURABLE_INPUTS
+        return QUESTIONS - ({"maximize"} if few else {"maximize", "core"})
 
     def __init__(self, theory: Theory, models: Models) -> None:
         self.theory = theory
@@ -198,10 +199,8 @@ class TableSolver:
             return Core(torch.full_like(inputs[:, 0], Status.UNSAT), none)
         if len(inputs) <= self._step:
             return self._core(inputs, weights, outputs)
-        parts = [
-            self._core(inputs[rows], weights[rows], outputs[rows])
-            for rows in self._chunks(len(inputs))
-        ]
+        chunks = self._chunks(len(inputs))
+        parts = [self._core(inputs[rows], weights[rows], outputs[rows]) for rows in chunks]
         return Core(
             torch.cat([part.status for part in parts]), torch.cat([part.inputs for part in parts])
         )
