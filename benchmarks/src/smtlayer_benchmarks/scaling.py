@@ -14,7 +14,7 @@ from smtlayer.lab.laboratory import one_thread
 from smtlayer.solvers import Z3, Backend, Sat, Solver, Status, Table
 from smtlayer.theory import Theory
 from smtlayer_benchmarks.boards import encode_boards
-from smtlayer_studies.tasks.addition.theory import long_addition_theory
+from smtlayer_studies.tasks.long_addition.theory import long_addition_theory
 from smtlayer_studies.tasks.sudoku.boards import make_boards
 from smtlayer_studies.tasks.sudoku.theory import sudoku_theory
 

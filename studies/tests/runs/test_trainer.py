@@ -7,7 +7,8 @@ import torch
 from helpers import Stop
 from smtlayer.errors import ConfigError
 from smtlayer_studies.runs import Trainer, TrainOptions
-from smtlayer_studies.runs.trainer import learning_rate, task_loss
+from smtlayer_studies.runs.losses import task_loss
+from smtlayer_studies.runs.trainer import learning_rate
 from smtlayer_studies.tasks.base import Pretraining, Rows
 
 

@@ -20,7 +20,7 @@ from smtlayer_studies.tasks.options import make_task
 from smtlayer_studies.tasks.registry import find_experiments, find_lab_problems, find_tasks
 
 SOURCE = Path(smtlayer_studies.__file__).parent
-TASK_PACKAGES = r"smtlayer_studies\.tasks\.(addition|algebra|liars|sudoku)\b"
+TASK_PACKAGES = r"smtlayer_studies\.tasks\.(addition|algebra|liars|long_addition|sudoku)\b"
 
 
 def run(*words):
@@ -124,7 +124,7 @@ def test_a_task_that_cannot_be_imported_is_left_out(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
     with pytest.warns(UserWarning, match=r"task no_such_module:TASK is left out: No module named"):
         assert set(find_tasks()) == {
-            "mnist-addition", "visual-algebra", "liars-puzzle", "visual-sudoku",
+            "mnist-addition", "visual-algebra", "liars-puzzle", "long-addition", "visual-sudoku",
         }  # fmt: skip
 
 

@@ -4,7 +4,8 @@ import random
 import pytest
 import z3
 
-from smtlayer_studies.tasks.addition.theory import addition_theory, long_addition_theory
+from smtlayer_studies.tasks.addition.theory import addition_theory
+from smtlayer_studies.tasks.long_addition.theory import long_addition_theory
 from tasks.every_model import every_model
 
 

@@ -14,12 +14,14 @@ TASKS = [
     ({"name": "visual-algebra"}, (4, 28, 28), "VisualAlgebra(configuration=1, network='paper'"),
     ({"name": "visual-algebra", "configuration": 2}, (28, 224), "VisualAlgebra(configuration=2, "),
     ({"name": "liars-puzzle", "words": "glove-100d"}, (3, 10), "LiarsPuzzle(as_printed=False, wor"),
+    ({"name": "long-addition"}, (4, 28, 28), "LongAddition(length=2, data='auto', validation=0.0)"),
     ({"name": "visual-sudoku"}, (81, 28, 28), "VisualSudoku(percent=100, data='auto', valid"),
 ]  # fmt: skip
 NEEDY = [
     ({"name": "mnist-addition", "data": "mnist"}, "mnist-train-images is needed"),
     ({"name": "visual-algebra", "configuration": 2, "data": "sample"}, "emnist-letters is needed"),
     ({"name": "liars-puzzle", "words": "glove-100d"}, "glove-100d is needed"),
+    ({"name": "long-addition", "data": "mnist"}, "mnist-train-images is needed"),
     ({"name": "visual-sudoku", "data": "mnist"}, "mnist-train-images is needed"),
 ]
 
@@ -30,7 +32,7 @@ def _no_data(monkeypatch, tmp_path):
         raise AssertionError("data are loaded")
 
     monkeypatch.setenv("SMTLAYER_DATA", str(tmp_path / "nothing"))
-    for module in ("addition", "algebra", "sudoku"):
+    for module in ("addition", "algebra", "long_addition", "sudoku"):
         monkeypatch.setattr(f"smtlayer_studies.tasks.{module}.task.load_digits", load)
 
 
@@ -71,7 +73,7 @@ print([name for name in ("torch", "z3", "numpy", "smtlayer") if name in sys.modu
 """
     done = python(code)
     assert done.stdout.splitlines() == [
-        "4 11 6 {'mnist-addition': 'mnist-addition-10', 'visual-algebra': 'visual-algebra-1', "
-        "'visual-sudoku': 'visual-sudoku-100'}",
+        "5 14 6 {'mnist-addition': 'mnist-addition-10', 'visual-algebra': 'visual-algebra-1', "
+        "'long-addition': 'long-addition-2', 'visual-sudoku': 'visual-sudoku-100'}",
         "[]",
     ]

@@ -20,6 +20,7 @@ from smtlayer_studies.runs.records import (
     with_current_names,
     write_json,
 )
+from smtlayer_studies.runs.run_options import PretrainOptions, TrainOptions
 from smtlayer_studies.tasks.base import Model, Rows, SplitName, Task
 from smtlayer_studies.tasks.networks import DenseHead
 from smtlayer_studies.tasks.options import make_task, option_types
@@ -273,7 +274,12 @@ def _options(path: Path) -> dict[str, Any]:
 
 
 def _tables(text: str) -> dict[str, Any]:
-    return with_current_names(tomllib.loads(text))
+    """The tables of a configuration; options that earlier versions did not have get defaults."""
+    data = with_current_names(tomllib.loads(text))
+    for name, options in (("train", TrainOptions()), ("pretrain", PretrainOptions())):
+        if isinstance(data.get(name), dict):
+            data[name] = asdict(options) | data[name]
+    return data
 
 
 def _epochs_so_far(path: Path) -> list[dict[str, Any]]:

@@ -43,6 +43,7 @@ _Rate = Annotated[Number, Field(gt=0)]
 _Amount = Annotated[Number, Field(ge=0)]
 _Share = Annotated[Number, Field(ge=0, le=1)]  # of the steps
 _Optimizer = Literal["adam", "sgd"]
+_Shape = Literal["cosine", "linear"]
 _Forward = Literal["smt", "maxsmt"]
 
 
@@ -56,10 +57,13 @@ class TrainOptions:
     optimizer: _Optimizer = "adam"
     lr: _Rate = 1e-3
     warmup: _Share = 0.05  # share of the steps over which the learning rate rises
-    decay: _Share = 0.4  # share of the steps at the end over which it falls, as a cosine
+    decay: _Share = 0.4  # share of the steps at the end over which it falls
+    decay_shape: _Shape = "cosine"
     clip: _Amount = 0.1  # norm that gradients are clipped to; 0 for no clipping
     weight_decay: _Amount = 0.0
     shift: Annotated[Whole, Field(ge=0)] = 0  # most pixels by which images are moved at random
+    shift_each: bool = False  # every image moves in its own way, not all of a batch alike
+    loss: Literal["cross-entropy", "likelihood"] = "cross-entropy"  # with a layer
     test_rows: _Positive = 10_000
 
 
@@ -74,6 +78,7 @@ class PretrainOptions:
     lr: _Rate = 1.0
     warmup: _Share = 0.05
     decay: _Share = 0.4
+    decay_shape: _Shape = "cosine"
     clip: _Amount = 0.1
     weight_decay: _Amount = 0.0
     placement_lr: _Rate = 1e-2  # of the placement search for the teacher, which is one epoch

@@ -5,19 +5,21 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import cast, final
+from typing import Any, cast, final
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
 from smtlayer.errors import ConfigError
 from smtlayer.loop import Stepper, solver_counts, solver_layers
+from smtlayer.solvers.base import WeighsModels
 from smtlayer_studies.runs.config import RunConfig
+from smtlayer_studies.runs.losses import cross_entropy, likelihood
 from smtlayer_studies.runs.records import Epoch, PhaseName
 from smtlayer_studies.runs.resume import deferred_interrupt, random_state, set_random_state
 from smtlayer_studies.runs.run_folder import RunFolder
 from smtlayer_studies.runs.run_options import PretrainOptions, TrainOptions
+from smtlayer_studies.runs.shifts import shifted_each, shifted_together
 from smtlayer_studies.tasks.base import Batch, Model, Rows, Task
 from smtlayer_studies.tasks.networks import DenseHead
 
@@ -44,6 +46,7 @@ class Event:
 
 
 OnStep = Callable[[Event], None]
+_Compute = Callable[[Any, Batch], tuple[Tensor, Tensor]]  # from module and batch: loss, accuracy
 
 
 @dataclass
@@ -114,7 +117,7 @@ class Trainer:
         options, layer = self.config.pretrain, self.config.layer
         if options.kind == "dense":
             dense = Model(network, DenseHead(self.task.theory))
-            yield _Phase("pretrain", dense, options, _labelled)
+            yield _Phase("pretrain", dense, options, cross_entropy)
         elif options.kind == "autoencoder":
             yield _Phase("pretrain", self._autoencoder(network), options, _reconstructing)
         elif options.kind == "placement-search":
@@ -122,7 +125,19 @@ class Trainer:
         elif options.kind == "distillation":
             yield from self._distillation(network)
         head = DenseHead(self.task.theory) if layer is None else layer.make(self.task.theory)
-        yield _Phase("train", Model(network, head), self.config.train, _labelled)
+        model = Model(network, head)
+        yield _Phase("train", model, self.config.train, self._loss(model))
+
+    def _loss(self, model: Model) -> _Compute:
+        if self.config.train.loss == "cross-entropy":
+            return cross_entropy
+        if model.layer is not None and not isinstance(model.layer.solver, WeighsModels):
+            raise ConfigError(
+                f"{self.config.experiment}: train.loss = 'likelihood' needs a backend that weighs "
+                f"all models. {self.task.name} uses {model.layer.solver.name}, which does not. Set "
+                f"train.loss to 'cross-entropy'."
+            )
+        return likelihood
 
     def _new_network(self) -> nn.Module:
         network, initialize = self.task.network(), self.task.pretraining.initialize
@@ -156,7 +171,7 @@ class Trainer:
         placing = replace(options, epochs=1, lr=options.placement_lr)
         yield self._placement_search(teacher, placing)
         model = Model(teacher, layer.make(self.task.theory))
-        yield _Phase("pretrain", model, options, _labelled, part="teacher")
+        yield _Phase("pretrain", model, options, cross_entropy, part="teacher")
         self.distillation = ways.distillation(network, teacher)
         yield _Phase("pretrain", self.distillation, options, _scoring_itself, part="student")
 
@@ -240,7 +255,7 @@ class Trainer:
         return True
 
     def _moved(self, phase: "_Phase", batch: Batch) -> Batch:
-        """The batch with its images shifted at random, all in the same way."""
+        """The batch with its images shifted at random."""
         most = self.config.train.shift
         if not most or phase.name == "pretrain":
             return batch
@@ -249,8 +264,8 @@ class Trainer:
                 f"{self.config.experiment}: train.shift moves images, and {self.task.name} has "
                 f"none. Set it to 0."
             )
-        down, right = torch.randint(-most, most + 1, (2,)).tolist()
-        return replace(batch, features=batch.features.roll((down, right), dims=(-2, -1)))
+        shifted = shifted_each if self.config.train.shift_each else shifted_together
+        return replace(batch, features=shifted(batch.features, most))
 
     def _rows(self, epoch: int) -> Rows:
         """The training examples of an epoch, on the device."""
@@ -276,14 +291,8 @@ class _Phase:
     name: PhaseName
     module: nn.Module
     options: PretrainOptions | TrainOptions
-    compute: Callable[[nn.Module, Batch], tuple[Tensor, Tensor]]  # loss and accuracy
+    compute: _Compute
     part: str = ""
-
-
-def _labelled(module: nn.Module, batch: Batch) -> tuple[Tensor, Tensor]:
-    _, outputs = module(batch.features, batch.known)
-    right = batch.correct(outputs.detach(), all_outputs=False).float().mean()
-    return task_loss(outputs, batch), right
 
 
 def _reconstructing(module: nn.Module, batch: Batch) -> tuple[Tensor, Tensor]:
@@ -322,12 +331,6 @@ class _Progress:
         self.on_step(event)
 
 
-def task_loss(outputs: Tensor, batch: Batch) -> Tensor:
-    """Binary cross-entropy over the outputs that the task asks for."""
-    weight = None if batch.asked is None else batch.asked.to(outputs)
-    return F.binary_cross_entropy_with_logits(outputs, batch.targets.to(outputs), weight)
-
-
 def steps_in_epoch(rows: int, batch_size: int) -> int:
     """The number of full batches: constant shapes are faster on a GPU."""
     return max(1, rows // batch_size)
@@ -355,15 +358,17 @@ def make_stepper(
 
 
 def learning_rate(progress: float, step: float, options: PretrainOptions | TrainOptions) -> float:
-    """The factor of the learning rate: rises over `warmup`, stays, and falls as a cosine.
+    """The factor of the learning rate: rises over `warmup`, stays, and falls over `decay`.
 
     The plateau matters: a symbol that is still misread when the rate falls stays misread.
 
     Args:
         progress: Share of the steps that are done.
         step: Share of one step.
-        options: Has `warmup` and `decay`, which are shares of the steps.
+        options: Has `warmup` and `decay`, which are shares of the steps, and `decay_shape`.
     """
     rise, fall = max(step, options.warmup), max(step, options.decay)
     left = min(1.0, (1 - progress) / fall)
-    return min(1.0, (progress + step) / rise) * 0.5 * (1 - math.cos(math.pi * left))
+    if options.decay_shape == "cosine":
+        left = 0.5 * (1 - math.cos(math.pi * left))
+    return min(1.0, (progress + step) / rise) * left
