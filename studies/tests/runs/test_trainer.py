@@ -205,3 +205,10 @@ def test_pre_training_draws_rows_of_its_own(task, config):
     task.rows = rows
     Trainer(task, config(pretrain={"kind": "dense", "epochs": 2, "batch_size": 16})).run()
     assert {-1, -2, 0, 1} == set(asked)
+
+
+def test_the_rate_can_fall_in_a_straight_line():
+    options = TrainOptions(warmup=0.25, decay=0.5, decay_shape="linear")
+    rates = [learning_rate(step / 20, 1 / 20, options) for step in range(20)]
+    assert rates[4:11] == pytest.approx([1.0] * 7)
+    assert rates[10:] == pytest.approx([1 - step / 10 for step in range(10)])
