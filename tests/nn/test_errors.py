@@ -144,7 +144,7 @@ def test_one_hot_symbols_are_named_where_they_take_part_in_a_contradiction():
 
 
 def test_a_contradiction_that_is_not_found_in_time_is_refused_all_the_same(monkeypatch):
-    monkeypatch.setattr("smtlayer.nn.layer.conflict_of", lambda theory: ())
+    monkeypatch.setattr("smtlayer.nn.options.conflict_of", lambda theory: ())
     a, y = z3.Bools("a y")
     assert (
         refusal([y == a, a, z3.Not(y)], [a], [y])

@@ -62,11 +62,13 @@ class SolveFunction(torch.autograd.Function):
         )
 
 
-def refuse_bad(logits: Tensor, known: Tensor | None, theory: Theory) -> None:
-    """Raises if a known logit is NaN or infinite."""
+def refuse_bad(
+    logits: Tensor, known: Tensor | None, theory: Theory, given: Tensor | None = None
+) -> None:
+    """Raises if a known logit is NaN, or infinite and not a fact."""
     if logits.sum().isfinite():
         return  # then every logit is; checking each takes longer
-    bad = is_bad(logits, known)
+    bad = is_bad(logits, known, given)
     if bad.any():
         row, column = bad.nonzero()[0].tolist()
         raise ArgumentError(

@@ -17,28 +17,24 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn
 import torch
 from torch import Tensor, nn
 
-from smtlayer.errors import ArgumentError, ArgumentTypeError, UnsatisfiableTheoryError
+from smtlayer.errors import ArgumentError, ArgumentTypeError
 from smtlayer.interrupts import interruptible
 from smtlayer.nn.function import SolveFunction, refuse_bad
 from smtlayer.nn.gradient import Scale
 from smtlayer.nn.graph import Graphs
+from smtlayer.nn.options import blame_rule, check_choice, forward_rule, refuse_unsatisfiable
 from smtlayer.nn.passes import Plan, forward_pass
 from smtlayer.nn.rules.base import BlameRule, ForwardRule, with_models
-from smtlayer.nn.rules.maxsmt import maxsmt, smt
-from smtlayer.nn.rules.parse import parse_rule
 from smtlayer.nn.stats import Stats
 from smtlayer.nn.untraced import untraced
-from smtlayer.nn.validate import UNTRACEABLE, check_logits, check_plain
+from smtlayer.nn.validate import UNTRACEABLE, check_logits, flat_mask
 from smtlayer.nn.weights import Weights
-from smtlayer.solvers import Auto, Backend, Solution, Solver, Status
-from smtlayer.solvers.check import conflict_of
+from smtlayer.solvers import Auto, Backend, Solution, Solver
 from smtlayer.theory import Theory, to_signs
 
 if TYPE_CHECKING:  # imported when an explanation is asked for, to keep the import light
     from smtlayer.explain import Explanations
     from smtlayer.explain.ask import Explainer
-
-_FORWARD: Mapping[str, ForwardRule] = {"smt": smt, "maxsmt": maxsmt}
 
 
 class SMTLayer(nn.Module):
@@ -119,12 +115,12 @@ class SMTLayer(nn.Module):
                 f"SMTLayer expects a backend such as Auto() or Z3(). Got {backend!r}."
             )
         self.theory, self.backend = theory, backend
-        self._forward = _forward_rule("forward", forward)
-        self._inference = _forward_rule("inference", inference)
-        self._backward = _blame_rule(backward)
-        _check_choice("weights", weights, ("logit", "softmax"))
-        _check_choice("scale", scale, ("gradient", "batch"))
-        _check_choice("on_unknown", on_unknown, ("zero", "raise"))
+        self._forward = forward_rule("forward", forward)
+        self._inference = forward_rule("inference", inference)
+        self._backward = blame_rule(backward)
+        check_choice("weights", weights, ("logit", "softmax"))
+        check_choice("scale", scale, ("gradient", "batch"))
+        check_choice("on_unknown", on_unknown, ("zero", "raise"))
         self._weights, self._scale, self._raise_unknown = weights, scale, on_unknown == "raise"
         self._options = {"forward": forward, "inference": inference, "backward": backward,
                          "weights": weights, "scale": scale, "cuda_graphs": cuda_graphs,
@@ -134,7 +130,7 @@ class SMTLayer(nn.Module):
         self._solver: Solver | None = None
         self._explainer: Explainer | None = None
         self._progress = 0.0
-        self._refuse_unsatisfiable()
+        refuse_unsatisfiable(self.solver)
         for rule in self._backward.leaves:
             if rule.needs_models:
                 with_models(self.solver, rule)
@@ -175,7 +171,7 @@ class SMTLayer(nn.Module):
     @untraced  # torch.compile breaks its graph here, quietly
     def forward(self, logits: Tensor, known: Tensor | None = None) -> Tensor:
         """Returns outputs that satisfy the theory; see the class."""
-        flat, mask = self._checked(logits, known)
+        flat, mask, _ = self._checked(logits, known)
         plan = self._plan()
         captured = None
         if self._graphs is not None and flat.is_cuda:
@@ -190,7 +186,7 @@ class SMTLayer(nn.Module):
 
         By the same rule as `forward` in the present mode, `train()` or `eval()`.
         """
-        flat, mask = self._checked(logits, known)
+        flat, mask, _ = self._checked(logits, known)
         refuse_bad(flat, mask, self.theory)
         found = forward_pass(self._plan(), flat, to_signs(flat, mask))
         parts = (found.status, found.inputs, found.outputs, found.cost, found.proved)
@@ -236,7 +232,7 @@ class SMTLayer(nn.Module):
         """
         from smtlayer.explain.ask import Explainer, wanted_signs
 
-        flat, mask = self._checked(logits, known)
+        flat, mask, _ = self._checked(logits, known)
         refuse_bad(flat, mask, self.theory)
         goal = wanted_signs(self.theory, wanted, logits)
         if self._explainer is None:
@@ -256,44 +252,13 @@ class SMTLayer(nn.Module):
         return Plan(self.solver, forward, self._backward, self._weights, self._scale,
                     self._raise_unknown, self.stats, self._progress)  # fmt: skip
 
-    def _checked(self, logits: Tensor, known: Tensor | None) -> tuple[Tensor, Tensor | None]:
-        """Validates logits and mask and returns both as (B, n)."""
+    def _checked(
+        self, logits: Tensor, known: Tensor | None, given: Tensor | None = None
+    ) -> tuple[Tensor, Tensor | None, Tensor | None]:
+        """Validates logits and masks and returns all of them as (B, n)."""
         check_logits(logits, self.theory)
         flat = logits.reshape(-1, self.theory.n_inputs)
-        if known is None:
-            return flat, None
-        if not isinstance(known, Tensor) or known.dtype != torch.bool:
-            kind = known.dtype if isinstance(known, Tensor) else type(known).__name__
-            raise ArgumentTypeError(f"SMTLayer expects known as a bool tensor. Got {kind}.")
-        check_plain(known, "known")
-        try:
-            return flat, known.to(logits.device).expand(logits.shape).reshape(flat.shape)
-        except RuntimeError as error:
-            raise ArgumentError(
-                f"SMTLayer expects known of the logits' shape {tuple(logits.shape)}. "
-                f"Got {tuple(known.shape)}."
-            ) from error
-
-    def _refuse_unsatisfiable(self) -> None:
-        free = torch.zeros(1, self.theory.n_inputs, dtype=torch.int8, device="cpu")
-        if self.solver.solve(free).status.item() != Status.UNSAT:
-            return
-        conflict = conflict_of(self.theory)
-        given = [part.position for part in conflict if part.index is not None]
-        if not conflict:
-            reason = "Theory.check may find out why, given more time"
-        elif not given:
-            reason = "The values of its one-hot symbols already contradict each other"
-        elif len(given) == 1:
-            reason = f"Constraint {given[0]} already contradicts itself"
-        else:
-            listed = f"{', '.join(given[:-1])} and {given[-1]}"
-            reason = f"Constraints {listed} already contradict each other"
-        if given and len(given) < len(conflict):
-            reason += ", given the values of its one-hot symbols"
-        raise UnsatisfiableTheoryError(
-            f"Theory has no model at all, whatever its inputs. {reason}."
-        )
+        return flat, flat_mask("known", known, logits), flat_mask("given", given, logits)
 
     def __prepare_scriptable__(self) -> NoReturn:
         raise RuntimeError(UNTRACEABLE)  # torch.jit.script calls this first
@@ -301,31 +266,3 @@ class SMTLayer(nn.Module):
     def __getstate__(self) -> dict[str, Any]:
         graphs = None if self._graphs is None else Graphs()
         return self.__dict__ | {"_solver": None, "_explainer": None, "_graphs": graphs}
-
-
-def _forward_rule(option: str, rule: str | ForwardRule) -> ForwardRule:
-    if isinstance(rule, str):
-        _check_choice(option, rule, tuple(_FORWARD))
-        return _FORWARD[rule]
-    if not isinstance(rule, ForwardRule):
-        raise ArgumentTypeError(
-            f"SMTLayer expects {option} as 'smt', 'maxsmt' or a ForwardRule. Got {rule!r}."
-        )
-    return rule
-
-
-def _blame_rule(rule: str | BlameRule) -> BlameRule:
-    if isinstance(rule, str):
-        return parse_rule(rule)
-    if not isinstance(rule, BlameRule):
-        raise ArgumentTypeError(
-            f"SMTLayer expects backward as a rule such as core (a BlameRule), or its text. "
-            f"Got {rule!r}."
-        )
-    return rule
-
-
-def _check_choice(option: str, name: object, choices: tuple[str, ...]) -> None:
-    if name not in choices:
-        listed = ", ".join(map(repr, choices))
-        raise ArgumentError(f"SMTLayer: {option}={name!r} is not one of {listed}.")

@@ -99,10 +99,12 @@ def progress_on(device: torch.device, progress: float) -> Tensor:
     return torch.full((), progress, dtype=torch.float64, device=device)
 
 
-def is_bad(logits: Tensor, known: Tensor | None) -> Tensor:
-    """Which of the known logits are NaN or infinite: (B, n) bool."""
+def is_bad(logits: Tensor, known: Tensor | None, given: Tensor | None = None) -> Tensor:
+    """Which of the known logits are NaN, or infinite and not a fact: (B, n) bool."""
     bad = ~logits.isfinite()
-    return bad if known is None else bad & known
+    if given is None:
+        return bad if known is None else bad & known
+    return torch.where(given, logits.isnan(), bad if known is None else bad & known)
 
 
 def _check_blame(rule: BlameRule, blame: object, signs: Tensor) -> None:

@@ -58,6 +58,23 @@ def check_plain(values: Tensor, name: str) -> None:
         )
 
 
+def flat_mask(name: str, mask: Tensor | None, logits: Tensor) -> Tensor | None:
+    """A mask of the logits, validated and broadcast, as (B, n); None stays None."""
+    if mask is None:
+        return None
+    if not isinstance(mask, Tensor) or mask.dtype != torch.bool:
+        kind = mask.dtype if isinstance(mask, Tensor) else type(mask).__name__
+        raise ArgumentTypeError(f"SMTLayer expects {name} as a bool tensor. Got {kind}.")
+    check_plain(mask, name)
+    try:
+        return mask.to(logits.device).expand(logits.shape).reshape(-1, logits.shape[-1])
+    except RuntimeError as error:
+        raise ArgumentError(
+            f"SMTLayer expects {name} of the logits' shape {tuple(logits.shape)}. "
+            f"Got {tuple(mask.shape)}."
+        ) from error
+
+
 def refuse_transformed(values: Tensor) -> None:
     """Raises for tensors inside vmap, torch.func.grad and other function transforms."""
     functorch = torch._C._functorch
