@@ -1,5 +1,6 @@
 """A custom backend: a solver for one row in plain Python, which the library applies to batches."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -35,6 +36,8 @@ class ParityRow:
         model = [sign or -1 for sign in inputs]
         if outputs[0] and outputs[0] != _parity(model):
             cheapest = min(range(len(model)), key=lambda i: weights[i] if inputs[i] else 0.0)
+            if inputs[cheapest] and weights[cheapest] == math.inf:  # all inputs are facts
+                return Row(Status.UNSAT, (), ())
             model[cheapest] = -model[cheapest]
         return Row(Status.SAT, model, [_parity(model)])
 
@@ -43,7 +46,7 @@ class ParityRow:
     ) -> tuple[Status, Sequence[int]]:
         if 0 in inputs or outputs[0] in (0, _parity(inputs)):
             return Status.SAT, ()
-        return Status.UNSAT, range(len(inputs))
+        return Status.UNSAT, [i for i, weight in enumerate(weights) if weight < math.inf]
 
 
 def _parity(signs: Sequence[int]) -> int:

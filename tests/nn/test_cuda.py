@@ -361,6 +361,7 @@ def test_the_table_obeys_the_laws_on_the_gpu():
             self._solver = solver
             self.theory, self.name, self.limit_ms = solver.theory, solver.name, solver.limit_ms
             self.deterministic, self.capturable = solver.deterministic, solver.capturable
+            self.last_error = solver.last_error
 
         def _ask(self, question, *tensors):
             answer = question(*(None if t is None else t.cuda() for t in tensors))

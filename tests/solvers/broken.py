@@ -239,3 +239,52 @@ def leaves_a_cost(solver, asked, answer):
         return answer
     given_up = gives_up(solver, asked, answer)
     return dataclasses.replace(given_up, cost=answer.cost)
+
+
+# Law 9
+
+
+def without_facts(asked: Asked) -> torch.Tensor:
+    return torch.where(asked.weights == torch.inf, 1e9, asked.weights)
+
+
+@only("maximize")
+def overrules_facts(solver, asked, answer):
+    return with_true_cost(solver.maximize(asked.inputs, without_facts(asked), asked.outputs), asked)
+
+
+@only("maximize")
+def charges_for_facts(solver, asked, answer):
+    facts = ((asked.weights == torch.inf) & (asked.inputs != 0)).sum(-1)
+    return dataclasses.replace(answer, cost=answer.cost + facts)
+
+
+@only("maximize")
+def gives_up_repairs_with_facts(solver, asked, answer):
+    overruled = (answer.inputs * asked.inputs < 0).any(-1)
+    lost = overruled & (asked.weights == torch.inf).any(-1)
+    given_up = unknown_where(lost, answer)
+    return dataclasses.replace(given_up, status=torch.where(lost, 0, answer.status))
+
+
+@only("core")
+def blames_facts(solver, asked, answer):
+    facts = (asked.weights == torch.inf) & (asked.inputs != 0)
+    return Core(answer.status, answer.inputs | (facts & (answer.status == 0)[:, None]))
+
+
+@only("core")
+def takes_facts_for_heavy_inputs(solver, asked, answer):
+    return solver.core(asked.inputs, without_facts(asked), asked.outputs)
+
+
+@only("core")
+def spares_facts_too_late(solver, asked, answer):
+    found = solver.core(asked.inputs, without_facts(asked), asked.outputs)
+    return Core(found.status, found.inputs & (asked.weights != torch.inf))
+
+
+@only("core")
+def ignores_facts(solver, asked, answer):
+    signs = asked.inputs.masked_fill(asked.weights == torch.inf, 0)
+    return solver.core(signs, asked.weights, asked.outputs)

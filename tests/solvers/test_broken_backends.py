@@ -12,6 +12,7 @@ from smtlayer.solvers import Solver
 from smtlayer.testing import LAWS, Case, SolverConformance, random_theory
 from smtlayer.testing.conformance import (
     best_repair,
+    facts,
     honest_unknown,
     independent_rows,
     minimal_core,
@@ -62,6 +63,13 @@ BROKEN = [
     (honest_unknown, broken.leaves_inputs, "a row without a model has inputs"),
     (honest_unknown, broken.leaves_a_cost, "a row without a model has a cost"),
     (honest_unknown, broken.takes_unknown_for_unsat, "UNSAT, but there is a model"),
+    (facts, broken.overrules_facts, "a fact is overruled"),
+    (facts, broken.charges_for_facts, "cost is not the overruled weight"),
+    (facts, broken.gives_up_repairs_with_facts, "status differs"),
+    (facts, broken.blames_facts, "a fact is blamed"),
+    (facts, broken.takes_facts_for_heavy_inputs, "a fact is blamed"),
+    (facts, broken.spares_facts_too_late, "not minimal"),
+    (facts, broken.ignores_facts, "status differs"),
 ]
 
 

@@ -38,7 +38,8 @@ VALUES = [
     ("core", (SIGNS, ONES, 3 * WANTED), r"expects outputs as signs: .* Row 0, column 0 is 3"),
     ("maximize", (SIGNS, changed(ONES, -1)), r"expects weights above 0.* Row 1, column 0 is -1"),
     ("maximize", (SIGNS, changed(ONES, 0)), r"expects weights above 0.* Row 1, column 0 is 0"),
-    ("core", (SIGNS, changed(ONES, torch.inf), WANTED), r"and finite.* Row 1, column 0 is inf"),
+    ("core", (SIGNS, changed(ONES, torch.nan), WANTED), r"infinite for a fact.* Row 1, .* is nan"),
+    ("maximize", (SIGNS, changed(ONES, -torch.inf)), r"weights above 0.* Row 1, column 0 is -inf"),
 ]
 
 

@@ -1,7 +1,7 @@
 """The protocols of backends and solvers: three questions, and the laws that answers obey.
 
 Values are signs (`int8`: -1 false, +1 true, 0 free). Weights are positive wherever an input is
-observed (its sign is not 0) and ignored elsewhere.
+observed (its sign is not 0) and ignored elsewhere. An infinite weight marks a fact.
 
 1. *Sound.* A SAT row's model satisfies the theory and agrees with every observed input (`solve`)
    and every wanted output (`maximize`).
@@ -24,6 +24,10 @@ observed (its sign is not 0) and ignored elsewhere.
    weights. Each pair of inputs and outputs counts once, however many internal values it has.
    Infinite logits are facts, and a constant added to all logits of a one-hot symbol changes
    nothing.
+9. *Facts.* An observed input of infinite weight is a fact. `maximize` never overrules it: without a
+   model that agrees with all facts a row is UNSAT. `core` never blames it: the blamed inputs
+   contradict the wanted outputs together with the facts, and are minimal given them. Facts that
+   contradict the wanted outputs by themselves are UNSAT with no input blamed.
 
 `smtlayer.testing.SolverConformance` checks them for any backend.
 """
@@ -85,7 +89,7 @@ class Core:
     """The blamed inputs of each row of a batch.
 
     SAT rows have none. An UNSAT row without blamed inputs means that the wanted outputs contradict
-    the theory by themselves.
+    the theory by themselves, or together with the facts.
     """
 
     status: Tensor  # (B,)   int8, see Status
@@ -199,7 +203,10 @@ class Row(NamedTuple):
 
 
 class RowSolver(Protocol):
-    """The three questions about one row, in plain Python: what a backend author implements."""
+    """The three questions about one row, in plain Python: what a backend author implements.
+
+    An input of infinite weight is a fact; see law 9.
+    """
 
     def solve(self, inputs: Signs) -> Row:
         """A model that agrees with every observed input."""

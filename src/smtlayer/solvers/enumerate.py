@@ -2,6 +2,7 @@
 
 import copy
 import itertools
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -86,11 +87,12 @@ class EnumerateRow:
 
     def maximize(self, inputs: Signs, weights: Sequence[float], outputs: Signs) -> Row:
         """The first model with the wanted outputs that overrules inputs of the least weight."""
-        undecided, models = self._undecided((0,) * len(inputs), outputs), self._models(outputs)
-        if undecided:
+        facts = [s if w == math.inf else 0 for s, w in zip(inputs, weights, strict=True)]
+        if self._undecided(facts, outputs):
             return Row(Status.UNKNOWN, (), ())
-        if not models:
-            return Row(Status.UNSAT, (), ())
+        status, models = self._among(facts, outputs)
+        if status is not Status.SAT:
+            return Row(status, (), ())
         best = min(models, key=lambda model: _overruled(inputs, weights, model[0]))
         return Row(Status.SAT, *best)
 
@@ -98,12 +100,14 @@ class EnumerateRow:
         self, inputs: Signs, weights: Sequence[float], outputs: Signs
     ) -> tuple[Status, Sequence[int]]:
         """Deletion from the heaviest input to the lightest, equal weights in column order."""
-        core = [i for i, sign in enumerate(inputs) if sign]
-        status = self._status(inputs, core, outputs)
+        facts = [i for i, sign in enumerate(inputs) if sign and weights[i] == math.inf]
+        core = [i for i, sign in enumerate(inputs) if sign and i not in facts]
+        status = self._status(inputs, [*facts, *core], outputs)
         for i in sorted(core, key=lambda i: (-weights[i], i)):
             if status is not Status.UNSAT:
                 return status, ()
-            answer = self._status(inputs, [j for j in core if j != i], outputs)
+            rest = [j for j in core if j != i]
+            answer = self._status(inputs, [*facts, *rest], outputs)
             if answer is Status.UNSAT:
                 core.remove(i)
             elif answer is Status.UNKNOWN:

@@ -1,5 +1,6 @@
 """The backend `Sat`: finite theories of any size, as clauses in an incremental SAT solver."""
 
+import math
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ from smtlayer.solvers.host.listed_repairs import ListedRepairs
 from smtlayer.solvers.host.memory import Memory
 from smtlayer.solvers.host.solver import HostSolver
 from smtlayer.solvers.search.maxsat import cheapest_repair
-from smtlayer.solvers.search.oracle import Answer, exact_integers, signed
+from smtlayer.solvers.search.oracle import Answer, exact_integers, fact_literals, signed
 from smtlayer.solvers.search.unsat_core import blamed_columns
 from smtlayer.solvers.validation import check_count, check_limits, check_theory_given
 from smtlayer.solvers.workers.options import WorkerOptions, Workers, check_workers, row_stage
@@ -133,6 +134,8 @@ class SatRow:
         """A model with the wanted outputs that overrules inputs of the least total weight."""
         self._start()
         wanted = signed(self._outputs, outputs)
+        if math.inf in weights:
+            wanted += fact_literals(self._inputs, inputs, weights)
         status, model = self._propagate(wanted)
         if status is not Status.UNKNOWN:
             return self._row(status, model)
@@ -202,7 +205,7 @@ class SatRow:
         open_ = {
             i: x * inputs[i]
             for i, x in enumerate(self._inputs)
-            if inputs[i] and x not in follows and -x not in follows
+            if inputs[i] and x not in follows and -x not in follows and weights[i] < math.inf
         }
         soft: dict[int, int] = {}
         for i, weight in exact_integers({i: weights[i] for i in open_}).items():

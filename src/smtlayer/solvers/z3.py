@@ -1,6 +1,7 @@
 """The backend `Z3`: any theory, in one incremental z3 solver with assumptions."""
 
 import copy
+import math
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -15,7 +16,7 @@ from smtlayer.solvers.base import Row, Signs, Solver, Status
 from smtlayer.solvers.host.memory import Memory
 from smtlayer.solvers.host.solver import HostSolver
 from smtlayer.solvers.search.maxsat import Repair, cheapest_repair
-from smtlayer.solvers.search.oracle import Answer, exact_integers, signed
+from smtlayer.solvers.search.oracle import Answer, exact_integers, fact_literals, signed
 from smtlayer.solvers.search.unsat_core import blamed_columns
 from smtlayer.solvers.validation import check_count, check_limits, check_theory_given
 from smtlayer.solvers.workers.options import WorkerOptions, Workers, check_workers, row_stage
@@ -106,12 +107,14 @@ class Z3Row:
     def maximize(self, inputs: Signs, weights: Sequence[float], outputs: Signs) -> Row:
         """A model with the wanted outputs that overrules inputs of the least total weight."""
         self._start()
-        observed = {x * s: w for x, s, w in zip(self._inputs, inputs, weights, strict=True) if s}
+        rows = zip(self._inputs, inputs, weights, strict=True)
+        soft = exact_integers({x * s: w for x, s, w in rows if s and w < math.inf})
+        facts = fact_literals(self._inputs, inputs, weights)
         before = self.top
         self._solver.push()  # what the search adds is gone afterwards
         try:
             wanted = signed(self._outputs, outputs)
-            return self._row(cheapest_repair(self, wanted, exact_integers(observed)))
+            return self._row(cheapest_repair(self, wanted + facts, soft))
         finally:
             self._solver.pop()
             for variable in range(before + 1, self.top + 1):

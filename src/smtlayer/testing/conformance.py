@@ -3,8 +3,9 @@
 Each law is also a function of a `Case`, for use outside pytest.
 """
 
+import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from typing import ClassVar
@@ -47,6 +48,18 @@ class Case:
         outputs = _signs((_ROWS, theory.n_outputs), generator)
         return cls(backend.compile(theory), reference, models, inputs, weights, outputs)
 
+    @property
+    def facts(self) -> Tensor:
+        """The observed inputs of infinite weight: (B, n) bool."""
+        return (self.weights == torch.inf) & (self.inputs != 0)
+
+    def with_facts(self, weight: float = torch.inf) -> "Case":
+        """The case with this weight for some observed inputs, in the first rows for all."""
+        chosen = torch.rand(self.inputs.shape, generator=torch.Generator().manual_seed(2)) < 1 / 3
+        chosen[:3] = True
+        weights = torch.where(chosen & (self.inputs != 0), weight, self.weights)
+        return replace(self, weights=weights)
+
     def select(self, rows: Tensor) -> "Case":
         """The case with some of its queries, in this order."""
         queries = (self.inputs[rows], self.weights[rows], self.outputs[rows])
@@ -83,13 +96,15 @@ def same_status(case: Case) -> None:
 def minimal_core(case: Case) -> None:
     """Law 3: the core is a minimal contradiction, the same for every backend."""
     core = case.solver.core(case.inputs, case.weights, case.outputs)
+    facts = case.facts
     assert not (core.inputs & (case.inputs == 0)).any(), "a free input is in the core"
     assert not core.inputs[core.status != Status.UNSAT].any(), "a row that is not UNSAT has a core"
     for row in (core.status == Status.UNSAT).nonzero().flatten().tolist():
         blamed = core.inputs[row]
-        assert not _possible(case, row, blamed, case.outputs), "the core is not a contradiction"
+        kept = blamed | facts[row]
+        assert not _possible(case, row, kept, case.outputs), "the core is not a contradiction"
         for i in blamed.nonzero().flatten().tolist():
-            rest = blamed.clone()
+            rest = kept.clone()
             rest[i] = False
             assert _possible(case, row, rest, case.outputs), "the core is not minimal"
     reference = case.reference.core(case.inputs, case.weights, case.outputs)
@@ -149,14 +164,32 @@ def honest_unknown(case: Case) -> None:
         assert not answer.inputs[without].any(), "a row without a model has inputs"
         assert not answer.outputs[without].any(), "a row without a model has outputs"
         assert answer.cost[without].isinf().all(), "a row without a model has a cost"
-        kept = torch.full_like(case.inputs[0], name == "solve", dtype=torch.bool)
+        kept = case.facts | (name == "solve")
         wanted = case.outputs if name == "maximize" else torch.zeros_like(case.outputs)
         for row in (answer.status == Status.UNSAT).nonzero().flatten().tolist():
-            assert not _possible(case, row, kept, wanted), "UNSAT, but there is a model"
+            assert not _possible(case, row, kept[row], wanted), "UNSAT, but there is a model"
+
+
+def facts(case: Case) -> None:
+    """Law 9: facts are neither overruled nor blamed, and all other laws hold given them."""
+    _QUERIES["core"](case.solver, case.with_facts(1e300))  # a large weight is not a fact
+    case = case.with_facts()
+    for name in ("repair", "maximize", "core"):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # a failure of the solver is reported below
+            answer = _QUERIES[name](case.solver, case)
+        assert not case.solver.last_error, case.solver.last_error
+        if isinstance(answer, Core):
+            assert not (case.facts & answer.inputs).any(), "a fact is blamed"
+        else:
+            assert not (case.facts & (answer.inputs * case.inputs < 0)).any(), "a fact is overruled"
+    for law in (sound, same_status, minimal_core, best_repair, honest_unknown):
+        law(case)
 
 
 LAWS: tuple[Callable[[Case], None], ...] = (
     sound, same_status, minimal_core, best_repair, independent_rows, repeatable, honest_unknown,
+    facts,
 )  # fmt: skip
 """The laws of all solvers."""
 LISTED_LAWS: tuple[Callable[[Case], None], ...] = (posterior, certain_facts, shifted_symbols)

@@ -141,14 +141,17 @@ def _packed(models: list[list[bool]], columns: int) -> _Models:
 def _cheapest(
     lists: Sequence[Any], signs: NDArray[np.int8], weights: NDArray[np.float64], columns: int
 ) -> tuple[NDArray[np.int8], NDArray[np.bool_]]:
-    """The model of least cost for each row, zeros without one, and whether it is the only such."""
+    """The model of least cost for each row, zeros without one, and whether it is the only such.
+
+    A model that overrules a fact has an infinite cost, as if it were not listed.
+    """
     counts = np.array([len(models) for models in lists])
     first, row = np.cumsum(counts) - counts, np.repeat(np.arange(len(lists)), counts)
     bits = np.unpackbits(np.concatenate(lists), axis=-1, count=columns)
     models = bits.astype(np.int8) * np.int8(2) - np.int8(1)  # (all models, n + m)
     n = signs.shape[1]
     weights = np.where(signs != 0, weights, 0.0)
-    huge = weights.max(-1) > _LARGEST  # sums could overflow
+    huge = np.where(weights < np.inf, weights, 0.0).max(-1) > _LARGEST  # sums could overflow
     sizes = np.where(huge[:, None], 0.0, weights)
     cost = np.where(models[:, :n] * signs[row] < 0, sizes[row], 0.0).sum(-1)
     table = np.full((len(lists), max(int(counts.max()), 1)), np.inf)  # (rows, models of a row)
@@ -157,6 +160,6 @@ def _cheapest(
     slack = 1 + 4 * n * np.finfo(np.float64).eps
     close = (table <= (least * slack)[:, None]).sum(-1)
     found = np.zeros((len(lists), columns), dtype=np.int8)
-    some, sure = counts > 0, ((close == 1) | (least == 0)) & ~huge
+    some, sure = least < np.inf, ((close == 1) | (least == 0)) & ~huge
     found[some & sure] = models[(first + best)[some & sure]]
     return found, sure | ~some

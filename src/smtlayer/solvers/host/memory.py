@@ -20,7 +20,7 @@ class Memory:
     | question | key |
     |---|---|
     | `solve` | inputs |
-    | `core` | inputs, wanted outputs, the order of the observed inputs by weight (law 3) |
+    | `core` | inputs, wanted outputs, the order of the observed inputs by weight, the facts |
     | `maximize` | inputs, wanted outputs, the weights of the observed inputs |
     | `maximize` that overrules no input | inputs, wanted outputs; shared with `solve` |
 
@@ -70,7 +70,7 @@ class Memory:
 
 
 def _keys(questions: Questions) -> list[bytes]:
-    """One digest per row of the inputs, the wanted outputs and, for `core`, the order of weights.
+    """One digest per row: inputs, wanted outputs and, for `core`, facts and the order of weights.
 
     It takes 16 bytes, where the row may take kilobytes.
     """
@@ -79,7 +79,8 @@ def _keys(questions: Questions) -> list[bytes]:
         # Free inputs come last, whatever their weights.
         weights = np.where(questions.inputs != 0, questions.weights, -np.inf)
         order = np.argsort(-weights, axis=-1, kind="stable").astype(np.uint32)
-        kind, parts = b"core", [*parts, order.view(np.int8)]
+        signs = questions.inputs << (weights == np.inf)  # a fact counts double
+        kind, parts = b"core", [signs, questions.outputs, order.view(np.int8)]
     rows = np.concatenate(parts, axis=1)
     return [blake2b(row, digest_size=16, person=kind).digest() for row in rows]
 

@@ -61,12 +61,16 @@ class HostSolver:
         """A model with the wanted outputs that overrules inputs of the least total weight."""
         questions = self._questions("maximize", inputs, weights, outputs)
         answers = self._first.answer(questions) if len(inputs) else Answers.unknown(questions)
+        if (questions.weights == np.inf).any():
+            answers = _facts_kept(questions, answers)
         return self._solution(questions, answers, inputs.device)
 
     def core(self, inputs: Tensor, weights: Tensor, outputs: Tensor) -> Core:
         """A minimal set of inputs that contradicts the wanted outputs."""
         questions = self._questions("core", inputs, weights, outputs)
         answers = self._first.answer(questions) if len(inputs) else Answers.unknown(questions)
+        if (questions.weights == np.inf).any():
+            answers = _facts_kept(questions, answers)
         self._count(answers)
         status, blamed = torch.from_numpy(answers.status), torch.from_numpy(answers.inputs != 0)
         return Core(status.to(inputs.device), blamed.to(inputs.device))
@@ -112,6 +116,25 @@ class HostSolver:
                 RuntimeWarning,
                 stacklevel=4,
             )
+
+
+def _facts_kept(questions: Questions, answers: Answers) -> Answers:
+    """The answers, UNKNOWN for rows in which a row solver overruled or blamed a fact.
+
+    Such an answer is wrong, but it does not follow that the row is UNSAT: a row solver that does
+    not know facts may have missed a model that agrees with them.
+    """
+    facts = questions.inputs * (questions.weights == np.inf)
+    core = questions.kind == "core"
+    wrong = (answers.inputs * facts) != 0 if core else answers.inputs * facts < 0
+    if not wrong.any():
+        return answers
+    kept, column = ~wrong.any(-1), int(wrong.nonzero()[1][0])
+    error = f"it {'blamed' if core else 'overruled'} input {column}, which is a fact"
+    status = np.where(kept, answers.status, Status.UNKNOWN).astype(np.int8)
+    inputs, outputs = (part * kept[:, None] for part in (answers.inputs, answers.outputs))
+    counters = (answers.seconds, answers.error or error, answers.hits)
+    return Answers(status, inputs, outputs, answers.proved & kept, *counters)
 
 
 def Rowwise(  # noqa: N802 (makes a solver, as a class would)

@@ -1,5 +1,6 @@
 """The interface of an incremental solver under assumptions, and its literals and weights."""
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
@@ -35,6 +36,12 @@ class Oracle(Protocol):
 def signed(columns: Sequence[int], signs: Signs) -> list[int]:
     """The literals of columns with these signs; columns of sign 0 have none."""
     return [x * sign for x, sign in zip(columns, signs, strict=True) if sign]
+
+
+def fact_literals(columns: Sequence[int], signs: Signs, weights: Sequence[float]) -> list[int]:
+    """The literals of facts, the inputs of infinite weight."""
+    rows = zip(columns, signs, weights, strict=True)
+    return [x * sign for x, sign, weight in rows if sign and weight == math.inf]
 
 
 def exact_integers(weights: Mapping[int, float]) -> dict[int, int]:

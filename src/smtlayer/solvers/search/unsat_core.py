@@ -1,9 +1,10 @@
 """Minimal unsat cores by deletion, from the heaviest literal to the lightest."""
 
+import math
 from collections.abc import Sequence
 
 from smtlayer.solvers.base import Signs, Status
-from smtlayer.solvers.search.oracle import Oracle, signed
+from smtlayer.solvers.search.oracle import Oracle, fact_literals, signed
 
 
 def blamed_columns(
@@ -13,13 +14,19 @@ def blamed_columns(
     weights: Sequence[float],
     outputs: Signs,
 ) -> tuple[Status, Sequence[int]]:
-    """The input columns of a row's unsat core; `columns` are the literals of inputs and outputs."""
-    observed = [i for i, sign in enumerate(inputs) if sign]
+    """The input columns of a row's unsat core; `columns` are the literals of inputs and outputs.
+
+    Facts, the inputs of infinite weight, are assumed with the wanted outputs.
+    """
+    observed = [i for i, sign in enumerate(inputs) if sign and weights[i] < math.inf]
     column: dict[int, int] = {}
     for i in sorted(observed, key=weights.__getitem__, reverse=True)[::-1]:
         # Of columns that share a literal, the one deleted last represents all.
         column.setdefault(columns[0][i] * inputs[i], i)
-    status, core = minimal_core(oracle, signed(columns[1], outputs), list(column))
+    wanted = signed(columns[1], outputs)
+    if math.inf in weights:
+        wanted += fact_literals(columns[0], inputs, weights)
+    status, core = minimal_core(oracle, wanted, list(column))
     return status, [column[x] for x in core]
 
 

@@ -182,12 +182,17 @@ class TableSolver:
         table = self._on(inputs.device)
         index = torch.empty(len(inputs), dtype=torch.int64, device=inputs.device)
         cost = torch.empty(len(inputs), dtype=torch.float64, device=inputs.device)
+        facts = weights == torch.inf
+        soft = inputs.masked_fill(facts, 0)
+        some = bool(facts.any())
         for rows in self._chunks(len(inputs)):
-            halves = _halves(inputs[rows], weights[rows].double())  # (b, 2n)
+            halves = _halves(soft[rows], weights[rows].double())  # (b, 2n)
             if outputs is None:
                 allowed = torch.ones(1, len(self._models), dtype=torch.bool, device=inputs.device)
             else:
                 allowed = _agrees(outputs[rows], table.output_signs)
+            if some:
+                allowed = allowed & _agrees((inputs - soft)[rows], table.input_signs)
             index[rows], cost[rows] = first_minimum(halves, table.disagrees, allowed)
         return self._solution(table, index, cost)
 
@@ -248,16 +253,20 @@ class TableSolver:
     def _core(self, inputs: Tensor, weights: Tensor, outputs: Tensor) -> Core:
         table = self._on(inputs.device)
         deletions = weights.argsort(dim=-1, descending=True, stable=True)  # (b, n) columns
+        facts = weights == torch.inf
+        soft = inputs.masked_fill(facts, 0)  # what may be deleted
         if table.lookup is not None:
-            satisfiable, blamed = _core_by_lookup(inputs, deletions, outputs, table.lookup)
+            satisfiable, blamed = _core_by_lookup(inputs, soft, deletions, outputs, table.lookup)
             return Core(satisfiable.to(torch.int8), blamed)
         order = deletions.flip(-1)  # by rank
         rank = torch.empty_like(order).scatter_(
             -1, order, torch.arange(order.shape[-1], device=order.device).expand_as(order)
         )
         wanted = _agrees(outputs, table.output_signs)
+        if facts.is_cuda or facts.any():  # asking on a GPU would take longer than the product
+            wanted = wanted & _agrees(inputs - soft, table.input_signs)
         search = _core_in_a_word if order.shape[-1] <= _WORD else _core_by_columns
-        satisfiable, blamed = search(inputs, order, rank, wanted, table)
+        satisfiable, blamed = search(soft, order, rank, wanted, table)
         return Core(satisfiable.to(torch.int8), blamed)
 
     def _solution(self, table: _Tensors, index: Tensor, cost: Tensor) -> Solution:
@@ -317,13 +326,16 @@ def _halves(signs: Tensor, values: Tensor) -> Tensor:
 
 
 def _core_by_lookup(
-    inputs: Tensor, deletions: Tensor, outputs: Tensor, lookup: _Lookup
+    inputs: Tensor, soft: Tensor, deletions: Tensor, outputs: Tensor, lookup: _Lookup
 ) -> tuple[Tensor, Tensor]:
-    """Whether each row is satisfiable, and its core, by one look-up per deletion."""
+    """Whether each row is satisfiable, and its core, by one look-up per deletion.
+
+    Inputs that are 0 in `soft` stay in place.
+    """
     index = lookup.index(inputs, outputs)
     satisfiable = lookup.possible.index_select(0, index)
     # Freeing a column subtracts its sign from the index.
-    steps = (inputs * lookup.place[: inputs.shape[-1]]).long().gather(-1, deletions)
+    steps = (soft * lookup.place[: inputs.shape[-1]]).long().gather(-1, deletions)
     needed = []
     for step in steps.unbind(-1):
         without = index - step
