@@ -8,6 +8,7 @@ import z3
 
 from smtlayer import Z3, Enumerate, Sat, Status, Table, Theory
 from smtlayer.solvers import Row, Rowwise
+from smtlayer.solvers.table import deletion
 from smtlayer.solvers.table import table as table_module
 from smtlayer.testing import Case, random_theory
 from smtlayer.testing.conformance import facts
@@ -117,7 +118,7 @@ def test_columns_of_one_variable_may_be_fact_and_reading_at_once(backend):
 @pytest.mark.parametrize("word", [52, 3], ids=["one word", "several words"])
 def test_a_table_without_look_up_knows_facts(word, monkeypatch):
     monkeypatch.setattr(table_module, "_LOOKUP_COLUMNS", 0)
-    monkeypatch.setattr(table_module, "_WORD", word)
+    monkeypatch.setattr(deletion, "_WORD", word)
     for seed in range(12):
         facts(Case.make(Table(), random_theory(seed), seed))
 

@@ -4,13 +4,7 @@ Few columns: a table with one entry per partial assignment holds the first model
 it, so `solve` is one look-up and `core` one look-up per deletion.
 
 More columns: a question takes a few tensor operations over rows and models. The cost of a model is
-a matrix product, and so is the position of its least confident disagreement:
-
-A model disagrees with a row on some columns. Rank columns from the least confident (0) to the most.
-Deletion starts with the most confident input. The first one that must stay has the largest rank
-that is the *least* disagreement of some model: without it, that model would agree. This input is in
-the core; models that disagree with it are removed; repeat with the rest. With 2**rank as weights,
-the least disagreement is the lowest bit of a product.
+a matrix product, and so is the position of its least confident disagreement; see `deletion`.
 """
 
 from collections.abc import Iterator
@@ -24,7 +18,9 @@ from smtlayer.errors import TooManyModelsError
 from smtlayer.interrupts import interruptible
 from smtlayer.solvers.base import QUESTIONS, Core, Posterior, Solution, Solver, Status
 from smtlayer.solvers.reading import fact_signs, read, without_facts
+from smtlayer.solvers.table.deletion import core_by_deletion, halves_of
 from smtlayer.solvers.table.exact import first_minimum, total_weight
+from smtlayer.solvers.table.lookup import Lookup, partial_lookup
 from smtlayer.solvers.table.models import MAX_WORK, Ending, Models, list_models
 from smtlayer.solvers.table.posterior import (
     asked_halves,
@@ -44,7 +40,6 @@ from smtlayer.theory import Theory
 _CELLS = 1 << 21  # rows times models in memory at once
 _LOOKUP_COLUMNS = 13  # inputs and outputs, up to which every partial assignment has an entry
 _CAPTURABLE_INPUTS = 32
-_WORD = 52  # bits that a float64 product holds exactly
 
 
 @dataclass(frozen=True)
@@ -118,26 +113,7 @@ class _Tensors:
     disagrees: Tensor  # (2n, K) float64: 1 where an input is false; then, where it is true
     true_outputs: Tensor  # (m, K) float64: 1 where an output is true
     disagreements: Tensor  # (2n, K): the same in the narrowest float exact for n bits
-    lookup: "_Lookup | None"
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class _Lookup:
-    """An entry per partial assignment; its index is a number in base 3 with digits sign + 1."""
-
-    first: Tensor  # (3 ** (n + m),) int64: the first model that agrees with it, or K
-    possible: Tensor  # (3 ** (n + m),) bool: whether there is one
-    place: Tensor  # (n + m,) float32: the place value of each column
-    free: float  # the index of the assignment in which every column is free
-
-    def index(self, inputs: Tensor, outputs: Tensor | None = None) -> Tensor:
-        """The index of each row's assignment; outputs are free if None."""
-        n = inputs.shape[-1]
-        index = inputs.float() @ self.place[:n] + self.free
-        if outputs is not None:
-            index += outputs.float() @ self.place[n:]
-        return index.long()
+    lookup: Lookup | None
 
 
 @final
@@ -186,7 +162,7 @@ class TableSolver:
         soft = inputs.masked_fill(facts, 0)
         some = bool(facts.any())
         for rows in self._chunks(len(inputs)):
-            halves = _halves(soft[rows], weights[rows].double())  # (b, 2n)
+            halves = halves_of(soft[rows], weights[rows].double())  # (b, 2n)
             if outputs is None:
                 allowed = torch.ones(1, len(self._models), dtype=torch.bool, device=inputs.device)
             else:
@@ -256,17 +232,12 @@ class TableSolver:
         facts = weights == torch.inf
         soft = inputs.masked_fill(facts, 0)  # what may be deleted
         if table.lookup is not None:
-            satisfiable, blamed = _core_by_lookup(inputs, soft, deletions, outputs, table.lookup)
+            satisfiable, blamed = table.lookup.core(inputs, soft, deletions, outputs)
             return Core(satisfiable.to(torch.int8), blamed)
-        order = deletions.flip(-1)  # by rank
-        rank = torch.empty_like(order).scatter_(
-            -1, order, torch.arange(order.shape[-1], device=order.device).expand_as(order)
-        )
         wanted = _agrees(outputs, table.output_signs)
         if facts.is_cuda or facts.any():  # asking on a GPU would take longer than the product
             wanted = wanted & _agrees(inputs - soft, table.input_signs)
-        search = _core_in_a_word if order.shape[-1] <= _WORD else _core_by_columns
-        satisfiable, blamed = search(soft, order, rank, wanted, table)
+        satisfiable, blamed = core_by_deletion(soft, deletions, wanted, table.disagreements)
         return Core(satisfiable.to(torch.int8), blamed)
 
     def _solution(self, table: _Tensors, index: Tensor, cost: Tensor) -> Solution:
@@ -293,7 +264,7 @@ class TableSolver:
         disagrees = torch.cat([(inputs < 0).T, (inputs > 0).T])
         lookup = None
         if n + outputs.shape[-1] <= _LOOKUP_COLUMNS:
-            lookup = _partial_lookup(self._models, device)
+            lookup = partial_lookup(self._models, device)
         return _Tensors(
             torch.cat([inputs, inputs.new_zeros(1, n)]),
             torch.cat([outputs, outputs.new_zeros(1, outputs.shape[-1])]),
@@ -318,94 +289,3 @@ def _first_true(found: Tensor) -> Tensor:
         return torch.zeros(len(found), dtype=torch.int64, device=found.device)
     index = found.to(torch.uint8).argmax(-1)
     return torch.where(found.any(-1), index, found.shape[-1])
-
-
-def _halves(signs: Tensor, values: Tensor) -> Tensor:
-    """The values of inputs with sign +1, then of inputs with sign -1, zeros elsewhere: (b, 2n)."""
-    return torch.cat([torch.where(signs > 0, values, 0), torch.where(signs < 0, values, 0)], dim=-1)
-
-
-def _core_by_lookup(
-    inputs: Tensor, soft: Tensor, deletions: Tensor, outputs: Tensor, lookup: _Lookup
-) -> tuple[Tensor, Tensor]:
-    """Whether each row is satisfiable, and its core, by one look-up per deletion.
-
-    Inputs that are 0 in `soft` stay in place.
-    """
-    index = lookup.index(inputs, outputs)
-    satisfiable = lookup.possible.index_select(0, index)
-    # Freeing a column subtracts its sign from the index.
-    steps = (soft * lookup.place[: inputs.shape[-1]]).long().gather(-1, deletions)
-    needed = []
-    for step in steps.unbind(-1):
-        without = index - step
-        needed.append(lookup.possible.index_select(0, without))
-        index = torch.where(needed[-1], index, without)
-    kept = torch.stack(needed, dim=-1) & ~satisfiable[:, None]
-    return satisfiable, torch.zeros_like(kept).scatter_(-1, deletions, kept)
-
-
-def _core_in_a_word(
-    inputs: Tensor, order: Tensor, rank: Tensor, wanted: Tensor, table: "_Tensors"
-) -> tuple[Tensor, Tensor]:
-    """Whether each row is satisfiable, and its core; one word has all disagreements of a model."""
-    value = torch.exp2(rank.to(table.disagreements.dtype))
-    words = (_halves(inputs, value) @ table.disagreements).long()  # (b, K), bit = rank
-    satisfiable = (wanted & (words == 0)).any(-1)
-    least = (words & -words) * (wanted & ~satisfiable[:, None])  # 0: a removed model
-    core = torch.zeros_like(least[:, :1])  # (b, 1), bit = rank
-    for step in range(inputs.shape[-1]):
-        needed = least.amax(-1, keepdim=True)  # (b, 1)
-        if _is_done(needed, step):
-            break
-        core = core | needed
-        least = least * (words & needed == 0)
-    return satisfiable, (core >> rank & 1).bool()
-
-
-def _core_by_columns(
-    inputs: Tensor, order: Tensor, rank: Tensor, wanted: Tensor, table: "_Tensors"
-) -> tuple[Tensor, Tensor]:
-    """Like `_core_in_a_word`, for any number of inputs."""
-    n = inputs.shape[-1]
-    least = torch.zeros_like(wanted, dtype=torch.int64)  # (b, K) rank + 1, 0 if none
-    for start in reversed(range(0, n, _WORD)):
-        inside = (rank >= start) & (rank < start + _WORD)
-        value = torch.where(inside, torch.exp2((rank - start).double()), 0)
-        words = (_halves(inputs, value) @ table.disagrees).long()
-        low = (words & -words).double().frexp().exponent.long()
-        least = torch.where(words != 0, low + start, least)
-    satisfiable = (wanted & (least == 0)).any(-1)
-    least = least * (wanted & ~satisfiable[:, None])
-    blamed = torch.zeros_like(inputs, dtype=torch.bool)
-    for step in range(n):
-        needed = least.amax(-1, keepdim=True)  # (b, 1)
-        if _is_done(needed, step):
-            break
-        column = order.gather(-1, (needed - 1).clamp(min=0))  # (b, 1)
-        blamed.scatter_(-1, column, blamed.gather(-1, column) | (needed > 0))
-        half = column + n * (inputs.gather(-1, column) < 0)
-        least = least * (table.disagrees.index_select(0, half.squeeze(-1)) == 0)
-    return satisfiable, blamed
-
-
-def _is_done(needed: Tensor, step: int) -> bool:
-    """Whether no row needs another input; checked less often on a GPU, where it synchronizes."""
-    if needed.is_cuda and (step % 4 != 3 or torch.cuda.is_current_stream_capturing()):
-        return False
-    return not needed.any()
-
-
-def _partial_lookup(models: Models, device: torch.device) -> _Lookup:
-    """Fills in complete assignments; a free column then takes the first model of either value."""
-    signs = torch.cat([models.inputs, models.outputs], dim=-1)
-    count, columns = signs.shape
-    place = 3 ** torch.arange(columns - 1, -1, -1, device="cpu")
-    first = torch.full((3,) * columns, count, dtype=torch.int32, device="cpu")
-    index = ((signs.long() + 1) * place).sum(-1)
-    first.view(-1)[index] = torch.arange(count, dtype=torch.int32, device="cpu")
-    for axis in range(columns):
-        false, free, true = first.unbind(axis)
-        free.copy_(torch.minimum(false, true))
-    flat = first.view(-1).to(device)
-    return _Lookup(flat.long(), flat < count, place.to(device, torch.float32), float(place.sum()))
