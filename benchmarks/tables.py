@@ -21,8 +21,13 @@ from smtlayer_benchmarks.scaling_plot import draw_scaling
 from smtlayer_cli.lab_plot import draw_lab
 from smtlayer_studies.reports.picture_stamps import png_stamp, records_digest, stamp_png
 from smtlayer_studies.reports.render import markdown
-from smtlayer_studies.reports.result_tables import summary, tables
-from smtlayer_studies.reports.results import holds_records, read_results, results_of
+from smtlayer_studies.reports.result_tables import (
+    paper_tables,
+    published_table,
+    summary,
+    without_published,
+)
+from smtlayer_studies.reports.results import Result, holds_records, read_results, results_of
 from smtlayer_studies.reports.results_plot import draw_table
 
 HERE = Path(__file__).parent
@@ -222,14 +227,24 @@ def table1(folder: Path = ROOT / "studies" / "results") -> str:
     """The paper's table and ours, from the records of runs."""
     if not holds_records(folder):
         return "No records yet."
-    kept = read_results(folder)
-    return markdown(tables(results_of(kept.records, kept.timings)))
+    return markdown(paper_tables(without_published(results_in(folder))))
 
 
 def results_summary(folder: Path = ROOT / "studies" / "results") -> str:
     """The summary of `table1` in the README: one line per experiment."""
+    return markdown([summary(without_published(results_in(folder)))])
+
+
+def published(folder: Path = ROOT / "studies" / "results") -> str:
+    """Experiments that are not in the SMTLayer paper, beside the results of other papers."""
+    table = published_table(results_in(folder))
+    return markdown([table]) if table.rows else "No records yet."
+
+
+def results_in(folder: Path) -> list[Result]:
+    """The results of all records in a folder."""
     kept = read_results(folder)
-    return markdown([summary(results_of(kept.records, kept.timings))])
+    return results_of(kept.records, kept.timings)
 
 
 def draw_costs(path: Path) -> None:
@@ -247,8 +262,7 @@ def draw_algebra(path: Path) -> None:
 
 def draw_results(path: Path) -> None:
     """The table `table1`, one dot per seed."""
-    kept = read_results(ROOT / "studies" / "results")
-    draw_table(results_of(kept.records, kept.timings), path)
+    draw_table(without_published(results_in(ROOT / "studies" / "results")), path)
 
 
 def made(kind: type, record: dict[str, Any]) -> Any:
@@ -292,7 +306,7 @@ TABLES = {
 }
 # within a line
 INLINE = {"sudoku-ratio": sudoku_ratio, "algebra-as-printed": algebra_as_printed}
-RESULTS = {"table1": table1, "summary": results_summary}  # on several pages
+RESULTS = {"table1": table1, "published": published, "summary": results_summary}  # on several pages
 
 # The function that draws each picture, and its records.
 PICTURES: dict[Path, tuple[Callable[[Path], None], list[Path]]] = {

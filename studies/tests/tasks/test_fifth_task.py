@@ -150,7 +150,7 @@ def test_no_file_outside_the_tasks_names_one(package, names):
     files = sorted((SOURCE / package).glob("*.py"))
     assert len(files) > 5
     for path in files:
-        if path.name != "paper.py":  # the paper's numbers
+        if path.name not in ("paper.py", "published.py"):  # numbers that papers report
             assert not named_in(path.read_text(), names), path
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from smtlayer_studies.reports.paper import EXPERIMENTS, PaperExperiment
+from smtlayer_studies.reports.published import PUBLISHED
 
 Record = Mapping[str, Any]
 NOTES = (
@@ -23,10 +24,12 @@ def differences(record: Record) -> tuple[str, ...]:
     """The differences between a run and the paper's method, in the words that `NOTES` explains.
 
     A run without a layer is compared with the paper's conventional network, any other with the
-    paper's SMTLayer. There are none for a record without options, or of an experiment that the
-    paper does not have.
+    paper's SMTLayer. Of an experiment in `PUBLISHED` these are its settings. There are none for a
+    record without options, or of any other experiment.
     """
     config = record["config"]
+    if config and record["experiment"] in PUBLISHED:
+        return tuple(_settings(config))
     if not config or record["experiment"] not in EXPERIMENTS:
         return ()
     layer, paper = config["layer"], EXPERIMENTS[record["experiment"]]
@@ -60,13 +63,28 @@ def _training(config: Mapping[str, Any], paper: PaperExperiment) -> Iterator[str
     optimizer, rate = re.fullmatch(r"(\w+)\(([^,]+).*\)", quoted.optimizer).groups()  # type: ignore[union-attr]
     same = (train["optimizer"], train["lr"]) == (optimizer.lower(), float(rate))
     if not same:
-        yield f"{'Adam' if train['optimizer'] == 'adam' else 'SGD'}({train['lr']:g})"
+        yield _optimizer(train)
     if epochs != quoted.epochs:
         yield (f"{epochs[0]} + " if epochs[0] else "") + f"{epochs[1]} epochs"
     if config["layer"] is not None and train["batch_size"] != paper.batch_size:
         yield f"batches of {train['batch_size']}"
     if (most := config["restarts"]["most"]) > 1:
         yield f"up to {most} starts"
+
+
+def _settings(config: Mapping[str, Any]) -> Iterator[str]:
+    train = config["train"]
+    if config["layer"] is not None:
+        yield "exact likelihood" if train.get("loss") == "likelihood" else "cross-entropy"
+    if shift := train.get("shift"):
+        yield f"shifts ≤ {shift} px"
+    yield _optimizer(train)
+    yield f"{train['epochs']} epochs"
+    yield f"batches of {train['batch_size']}"
+
+
+def _optimizer(train: Mapping[str, Any]) -> str:
+    return f"{'Adam' if train['optimizer'] == 'adam' else 'SGD'}({train['lr']:g})"
 
 
 def _rule(config: Mapping[str, Any]) -> Iterator[str]:

@@ -12,6 +12,7 @@ from smtlayer_studies.reports.paper import (
     TITLES,
     experiment_title,
 )
+from smtlayer_studies.reports.published import PUBLISHED
 from smtlayer_studies.reports.results import LEAST_EPOCHS, Result
 
 DASH = "\N{EN DASH}"
@@ -55,7 +56,37 @@ def method_title(method: str) -> str:
     return METHOD_TITLES.get(method, f"ours, {method}")
 
 
-def tables(results: Sequence[Result]) -> tuple[TextTable, TextTable]:
+def tables(results: Sequence[Result]) -> tuple[TextTable, ...]:
+    """The tables of the paper's experiments, and that of others if there are results of them."""
+    others = [result for result in results if result.experiment in PUBLISHED]
+    if not others:
+        return paper_tables(results)
+    of_paper = without_published(results)
+    return (*(paper_tables(of_paper) if of_paper else ()), published_table(others))
+
+
+def without_published(results: Sequence[Result]) -> list[Result]:
+    """The results that are compared with the SMTLayer paper."""
+    return [result for result in results if result.experiment not in PUBLISHED]
+
+
+def published_table(results: Sequence[Result]) -> TextTable:
+    """Accuracies of experiments that are not in the SMTLayer paper, beside those of other papers.
+
+    Args:
+        results: Results of experiments in `PUBLISHED`; others are left out.
+    """
+    ours = [result for result in results if result.experiment in PUBLISHED]
+    columns = (
+        Column("experiment", True), Column("method", True), Column("test accuracy, %"),
+        Column("symbols read, %"), Column("training, or source", True),
+    )  # fmt: skip
+    count = _usual_count(ours)
+    rows = tuple(_grouped(_published_rows(ours, count)))
+    return TextTable("published", "Other problems", columns, rows, _published_notes(ours, count))
+
+
+def paper_tables(results: Sequence[Result]) -> tuple[TextTable, TextTable]:
     """The table of accuracies and the table of times."""
     count = _usual_count(results)
     texts = [Column("experiment", True), Column("method", True)]
@@ -125,6 +156,20 @@ def _accuracy_rows(results: Sequence[Result], count: int) -> Iterator[tuple[str,
             )  # fmt: skip
 
 
+def _published_rows(results: Sequence[Result], count: int) -> Iterator[tuple[str, ...]]:
+    for experiment in dict.fromkeys(result.experiment for result in results):
+        known = PUBLISHED[experiment]
+        for quoted in known.methods:
+            accuracy = _one_decimal(quoted.accuracy)
+            yield known.title, f"{quoted.method} {QUOTED}", accuracy, DASH, quoted.source
+        for result in results:
+            if result.experiment == experiment:
+                yield (
+                    known.title, method_title(result.method), _spread(result, count),
+                    _one_decimal(result.representation), _differences(result),
+                )  # fmt: skip
+
+
 def _time_rows(results: Sequence[Result]) -> Iterator[tuple[str, ...]]:
     for result, quoted in _with_quoted(results):
         title = experiment_title(result.experiment)
@@ -186,14 +231,10 @@ def _ratio(number: float, sd: float | None = None) -> str:
 
 
 def _accuracy_notes(results: Sequence[Result], count: int) -> tuple[str, ...]:
-    seeds = "one seed" if count == 1 else f"{count} seeds"
-    varied = any(len(result.seeds) != count for result in results)
     quoted = [EXPERIMENTS[r.experiment] for r in results if r.experiment in EXPERIMENTS]
     notes = dict.fromkeys(f" {experiment.note}" for experiment in quoted if experiment.note)
     return (
-        f"Ours: mean ± sample standard deviation of {seeds}"
-        + (", or of the number in brackets." if varied else ".")
-        + "".join(notes),
+        _seeds_note(results, count) + "".join(notes),
         f"{QUOTED} {QUOTED_FROM} SATNet and Scallop were not run here.",
         "Same budget: a dense head in place of the layer, with the optimiser, epochs and shifts of "
         "*ours*. Paper's recipe: its optimiser, epochs, pre-training and rules, except for what "
@@ -203,6 +244,25 @@ def _accuracy_notes(results: Sequence[Result], count: int) -> tuple[str, ...]:
         *NOTES,
         f"Data: {_data(results)}.",
     )
+
+
+def _published_notes(results: Sequence[Result], count: int) -> tuple[str, ...]:
+    return (
+        f"{_seeds_note(results, count)} The layer's answer, by the rule `maxsmt`, is right if the "
+        "whole sum is.",
+        f"{QUOTED} Quoted from the papers named, and not run here. Their networks and training "
+        "differ from ours.",
+        "Every training image occurs in one example, and every test image in at most one. Symbols "
+        "read: single digits, which have no labels in training.",
+        f"Data: {_data(results)}.",
+    )
+
+
+def _seeds_note(results: Sequence[Result], count: int) -> str:
+    seeds = "one seed" if count == 1 else f"{count} seeds"
+    varied = any(len(result.seeds) != count for result in results)
+    ours = f"Ours: mean ± sample standard deviation of {seeds}"
+    return ours + (", or of the number in brackets." if varied else ".")
 
 
 def _data(results: Sequence[Result]) -> str:

@@ -15,6 +15,7 @@ from typing import Any
 from smtlayer.errors import ConfigError, MissingDataError
 from smtlayer_studies.reports.differences import differences
 from smtlayer_studies.reports.paper import EXPERIMENTS
+from smtlayer_studies.reports.published import PUBLISHED
 from smtlayer_studies.runs.records import with_current_names
 
 Record = Mapping[str, Any]
@@ -54,7 +55,8 @@ class Result:
         data: Training data.
         device: Device that the runs used.
         epochs: Epochs of pre-training and of training; the maximum over the seeds.
-        differences: Differences from the paper's method, see `differences`.
+        differences: Differences from the paper's method, or the settings of an experiment that the
+            paper does not have; see `differences`.
     """
 
     experiment: str
@@ -149,7 +151,7 @@ def results_json(results: Sequence[Result]) -> str:
 
 
 def _place(experiment: str, method: str) -> tuple[int, str, int, str]:
-    known, methods = list(EXPERIMENTS), list(METHODS)
+    known, methods = [*EXPERIMENTS, *PUBLISHED], list(METHODS)
     return (
         known.index(experiment) if experiment in known else len(known), experiment,
         methods.index(method) if method in methods else len(methods), method,
