@@ -65,7 +65,8 @@ def test_logits_that_are_not_finite_are_reported_by_row_and_column(layer, bad, d
     logits[3, 2] = logits[4, 0] = float(bad)
     message = (
         f"SMTLayer expects finite logits. Row 3, column 2 ({layer.theory.input_names[2]}) is "
-        f"{bad}. Look for a diverging loss, or clip gradients."
+        f"{bad}. Look for a diverging loss, or clip gradients"
+        f"{'' if bad == 'nan' else '; only a fact (given) may be infinite'}."
     )
     with pytest.raises(ValueError, match=exactly(message)):
         layer(logits)

@@ -104,9 +104,9 @@ def test_a_users_rule_that_needs_all_models_is_refused_where_they_are_not_listed
 def test_the_softmax_is_computed_for_rules_that_need_weights(rule, softmax, monkeypatch):
     asked, real = [], passes.confidence
 
-    def confidence(logits, signs, weights):
+    def confidence(logits, signs, weights, given):
         asked.append(weights)
-        return real(logits, signs, weights)
+        return real(logits, signs, weights, given)
 
     monkeypatch.setattr(passes, "confidence", confidence)
     layer = SMTLayer(xor(), backward=rule, weights="softmax")
@@ -209,6 +209,8 @@ def test_captured_passes_are_for_one_forward_rule_and_one_kind_of_batch():
         key_of(layer._plan(), logits[:3], None),
         key_of(layer._plan(), logits.double(), None),
         key_of(layer._plan(), logits, logits > 0),
+        key_of(layer._plan(), logits, None, logits > 0),
+        key_of(layer._plan(), logits, logits > 0, logits > 0),
         key_of(layer.eval()._plan(), logits, None),
     ]
-    assert len({key, *others}) == 5
+    assert len({key, *others}) == 7

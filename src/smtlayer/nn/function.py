@@ -19,38 +19,48 @@ class SolveFunction(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any, logits: Tensor, known: Tensor | None, plan: Plan, captured: CapturedPasses | None
+        ctx: Any,
+        logits: Tensor,
+        known: Tensor | None,
+        given: Tensor | None,
+        plan: Plan,
+        captured: CapturedPasses | None,
     ) -> Tensor:
         """Signs, then the forward rule."""
         ctx.plan, ctx.captured = plan, captured
         if captured is not None:
-            outputs, bad = captured.forward(logits, known)
+            outputs, bad = captured.forward(logits, known, given)
             if bad:
-                refuse_bad(logits, known, plan.solver.theory)
-            ctx.save_for_backward(logits, known, outputs, None)
+                refuse_bad(logits, known, plan.solver.theory, given)
+            ctx.save_for_backward(logits, known, given, outputs, None)
             return outputs
-        device, work = logits.device, plan.device_for(logits.device)
+        # A solver on the host gets a copy of the batch, made once.
+        device = logits.device
+        work = torch.device("cpu") if plan.solver.on_host else device
         logits, known = logits.to(work), None if known is None else known.to(work)
-        refuse_bad(logits, known, plan.solver.theory)
+        given = None if given is None else given.to(work)
+        refuse_bad(logits, known, plan.solver.theory, given)
         signs = to_signs(logits, known)
-        solution = forward_pass(plan, logits, signs)
-        ctx.save_for_backward(logits, signs, solution.outputs, solution.status == Status.UNKNOWN)
+        solution = forward_pass(plan, logits, signs, given)
+        unknown = solution.status == Status.UNKNOWN
+        ctx.save_for_backward(logits, signs, given, solution.outputs, unknown)
         return solution.outputs.to(logits.dtype).to(device)
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None, None]:
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None, None, None]:
         """Wanted outputs, then the blame rule, then the surrogate gradient."""
         refuse_transformed(grad)
         plan = ctx.plan.resolved()
         if ctx.captured is not None:
-            logits, known, outputs, _ = ctx.saved_tensors
-            return ctx.captured.backward(plan, logits, known, outputs, grad), None, None, None
-        logits, signs, outputs, unknown = ctx.saved_tensors
+            logits, known, given, outputs, _ = ctx.saved_tensors
+            pull = ctx.captured.backward(plan, logits, known, given, outputs, grad)
+            return pull, None, None, None, None
+        logits, signs, given, outputs, unknown = ctx.saved_tensors
         work = signs.device
         progress = progress_on(work, plan.progress)
-        pull = backward_pass(plan, logits, signs, outputs, unknown, grad.to(work), progress)
-        return pull.to(grad.device), None, None, None
+        pull = backward_pass(plan, logits, signs, outputs, unknown, grad.to(work), progress, given)
+        return pull.to(grad.device), None, None, None, None
 
     @staticmethod
     def jvp(ctx: Any, *tangents: Any) -> NoReturn:
@@ -71,8 +81,9 @@ def refuse_bad(
     bad = is_bad(logits, known, given)
     if bad.any():
         row, column = bad.nonzero()[0].tolist()
+        fact = "" if logits[row, column].isnan() else "; only a fact (given) may be infinite"
         raise ArgumentError(
             f"SMTLayer expects finite logits. Row {row}, column {column} "
             f"({theory.input_names[column]}) is {logits[row, column].item()}. "
-            f"Look for a diverging loss, or clip gradients."
+            f"Look for a diverging loss, or clip gradients{fact}."
         )

@@ -22,7 +22,7 @@ from smtlayer.theory import to_signs
 _EAGER_CALLS = 3  # shapes that come up less often, such as a last batch, are not worth a graph
 _MOST_GRAPHS = 8
 
-_Key = tuple[int, torch.Size, torch.dtype, torch.device, bool]
+_Key = tuple[int, torch.Size, torch.dtype, torch.device, tuple[bool, bool]]
 
 
 @final
@@ -31,11 +31,14 @@ class CapturedPasses:
 
     @torch.inference_mode(False)  # its memory must outlive the mode of this call
     @torch.no_grad()
-    def __init__(self, plan: Plan, logits: Tensor, known: Tensor | None) -> None:
+    def __init__(
+        self, plan: Plan, logits: Tensor, known: Tensor | None, given: Tensor | None
+    ) -> None:
         self._stats = plan.stats
         shape = (len(logits), plan.solver.theory.n_outputs)
         self._logits = logits.detach().clone()
         self._known = None if known is None else known.clone()
+        self._given = None if given is None else given.clone()
         self._outputs_in = logits.new_ones(shape)
         self._grad = logits.new_ones(shape)
         self._progress = progress_on(logits.device, plan.progress)
@@ -53,19 +56,27 @@ class CapturedPasses:
         # by identity, as a user's rule may not be hashable
         self._backward_graphs = {id(each.backward): self._capture(each) for each in plans}
 
-    def forward(self, logits: Tensor, known: Tensor | None) -> tuple[Tensor, bool]:
-        """Returns the outputs, and whether a logit is NaN or infinite."""
+    def forward(
+        self, logits: Tensor, known: Tensor | None, given: Tensor | None
+    ) -> tuple[Tensor, bool]:
+        """Returns the outputs, and whether a logit is NaN, or infinite and not a fact."""
         with self._stats.clock():
-            self._fill(logits, known)
+            self._fill(logits, known, given)
             self._forward_graph.replay()
             outputs = self._outputs.clone()
         return outputs, bool(self._bad)
 
     def backward(
-        self, plan: Plan, logits: Tensor, known: Tensor | None, outputs: Tensor, grad: Tensor
+        self,
+        plan: Plan,
+        logits: Tensor,
+        known: Tensor | None,
+        given: Tensor | None,
+        outputs: Tensor,
+        grad: Tensor,
     ) -> Tensor:
         """Returns the gradient of the logits, by a graph if the plan's blame rule has one."""
-        self._fill(logits, known)
+        self._fill(logits, known, given)
         self._outputs_in.copy_(outputs)
         self._grad.copy_(grad)
         self._progress.fill_(plan.progress)
@@ -82,14 +93,17 @@ class CapturedPasses:
             pull = self._backward(plan)
         return plan.backward, graph, pull  # holding the rule keeps its identity
 
-    def _fill(self, logits: Tensor, known: Tensor | None) -> None:
+    def _fill(self, logits: Tensor, known: Tensor | None, given: Tensor | None) -> None:
         self._logits.copy_(logits)
-        if self._known is not None and known is not None:
-            self._known.copy_(known)
+        for own, mask in ((self._known, known), (self._given, given)):
+            if own is not None and mask is not None:
+                own.copy_(mask)
 
     def _forward(self, plan: Plan) -> tuple[Tensor, Tensor]:
-        solution = forward_pass(plan, self._logits, to_signs(self._logits, self._known))
-        return solution.outputs.to(self._logits.dtype), is_bad(self._logits, self._known).any()
+        signs = to_signs(self._logits, self._known)
+        solution = forward_pass(plan, self._logits, signs, self._given)
+        bad = is_bad(self._logits, self._known, self._given).any()
+        return solution.outputs.to(self._logits.dtype), bad
 
     def _backward(self, plan: Plan) -> Tensor:
         signs = to_signs(self._logits, self._known)
@@ -97,13 +111,14 @@ class CapturedPasses:
         # none: a question that can be captured is always answered
         unknown = torch.zeros_like(signs[:, 0], dtype=torch.bool)
         return backward_pass(
-            plan, self._logits, signs, outputs, unknown, self._grad, self._progress
+            plan, self._logits, signs, outputs, unknown, self._grad, self._progress, self._given
         )
 
 
-def key_of(plan: Plan, logits: Tensor, known: Tensor | None) -> _Key:
+def key_of(plan: Plan, logits: Tensor, known: Tensor | None, given: Tensor | None = None) -> _Key:
     """The forward rule, which depends on the layer's mode, and the kind of batch."""
-    return id(plan.forward), logits.shape, logits.dtype, logits.device, known is not None
+    masks = (known is not None, given is not None)
+    return id(plan.forward), logits.shape, logits.dtype, logits.device, masks
 
 
 def can_capture(plan: Plan) -> bool:
@@ -126,22 +141,26 @@ class Graphs:
         self._captured: dict[_Key, CapturedPasses] = {}
         self._given_up = False
 
-    def find(self, plan: Plan, logits: Tensor, known: Tensor | None) -> CapturedPasses | None:
+    def find(
+        self, plan: Plan, logits: Tensor, known: Tensor | None, given: Tensor | None
+    ) -> CapturedPasses | None:
         """Returns the captured passes for such a batch on a GPU, or None if there are none."""
         if not len(logits) or self._given_up or not can_capture(plan):
             return None
-        key = key_of(plan, logits, known)
+        key = key_of(plan, logits, known, given)
         if key not in self._captured:
             self._calls[key] += 1
             full = len(self._captured) >= _MOST_GRAPHS
             if full or self._calls[key] <= _EAGER_CALLS:
                 return None
-            self._capture(key, plan, logits, known)
+            self._capture(key, plan, logits, known, given)
         return self._captured.get(key)
 
-    def _capture(self, key: _Key, plan: Plan, logits: Tensor, known: Tensor | None) -> None:
+    def _capture(
+        self, key: _Key, plan: Plan, logits: Tensor, known: Tensor | None, given: Tensor | None
+    ) -> None:
         try:
-            self._captured[key] = CapturedPasses(plan, logits, known)
+            self._captured[key] = CapturedPasses(plan, logits, known, given)
         except RuntimeError as error:
             self._given_up = True
             _end_failed_capture(logits.device)

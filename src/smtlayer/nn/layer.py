@@ -73,7 +73,10 @@ class SMTLayer(nn.Module):
 
     Shape:
         - logits: $(*, n)$, one column per theory input, any float dtype and device; `known`: bool,
-          broadcast to the same shape, False where the solver may choose the input freely.
+          broadcast to the same shape, False where the solver may choose the input freely; `given`:
+          bool in the same way, True where the sign of the logit is a fact. A fact is never
+          overruled, never blamed and gets no gradient; its logit may be infinite. A row whose facts
+          leave no model is UNSAT.
         - output: $(*, m)$ like the logits, values -1 and +1, or 0 in rows without a model.
 
     Raises:
@@ -169,26 +172,31 @@ class SMTLayer(nn.Module):
         return self._solver
 
     @untraced  # torch.compile breaks its graph here, quietly
-    def forward(self, logits: Tensor, known: Tensor | None = None) -> Tensor:
+    def forward(
+        self, logits: Tensor, known: Tensor | None = None, given: Tensor | None = None
+    ) -> Tensor:
         """Returns outputs that satisfy the theory; see the class."""
-        flat, mask, _ = self._checked(logits, known)
+        flat, mask, facts = self._checked(logits, known, given)
         plan = self._plan()
         captured = None
         if self._graphs is not None and flat.is_cuda:
-            captured = self._graphs.find(plan, flat, mask)
-        outputs: Tensor = SolveFunction.apply(flat, mask, plan, captured)  # type: ignore[no-untyped-call]
+            captured = self._graphs.find(plan, flat, mask, facts)
+        outputs: Tensor = SolveFunction.apply(flat, mask, facts, plan, captured)  # type: ignore[no-untyped-call]
         return outputs.reshape(*logits.shape[:-1], self.theory.n_outputs)
 
     @untraced
     @torch.no_grad()
-    def solve(self, logits: Tensor, known: Tensor | None = None) -> Solution:
+    def solve(
+        self, logits: Tensor, known: Tensor | None = None, given: Tensor | None = None
+    ) -> Solution:
         """Returns the whole answer without gradient: status, inputs after repair, outputs, cost.
 
-        By the same rule as `forward` in the present mode, `train()` or `eval()`.
+        By the same rule as `forward` in the present mode, `train()` or `eval()`. A row whose facts
+        leave no model is UNSAT.
         """
-        flat, mask, _ = self._checked(logits, known)
-        refuse_bad(flat, mask, self.theory)
-        found = forward_pass(self._plan(), flat, to_signs(flat, mask))
+        flat, mask, facts = self._checked(logits, known, given)
+        refuse_bad(flat, mask, self.theory, facts)
+        found = forward_pass(self._plan(), flat, to_signs(flat, mask), facts)
         parts = (found.status, found.inputs, found.outputs, found.cost, found.proved)
         return Solution(*(part.reshape(logits.shape[:-1] + part.shape[1:]) for part in parts))
 
@@ -255,10 +263,11 @@ class SMTLayer(nn.Module):
     def _checked(
         self, logits: Tensor, known: Tensor | None, given: Tensor | None = None
     ) -> tuple[Tensor, Tensor | None, Tensor | None]:
-        """Validates logits and masks and returns all of them as (B, n)."""
+        """Validates logits and masks and returns all of them as (B, n); facts are known."""
         check_logits(logits, self.theory)
         flat = logits.reshape(-1, self.theory.n_inputs)
-        return flat, flat_mask("known", known, logits), flat_mask("given", given, logits)
+        mask, facts = flat_mask("known", known, logits), flat_mask("given", given, logits)
+        return flat, mask if mask is None or facts is None else mask | facts, facts
 
     def __prepare_scriptable__(self) -> NoReturn:
         raise RuntimeError(UNTRACEABLE)  # torch.jit.script calls this first

@@ -26,22 +26,20 @@ class Plan:
     stats: Stats
     progress: float  # from 0 to 1: the share of training that is done
 
-    def device_for(self, device: torch.device) -> torch.device:
-        """The device where a batch is processed; for a solver on the host, copied there once."""
-        return torch.device("cpu") if self.solver.on_host else device
-
     def resolved(self) -> "Plan":
         """This plan with its composite blame rule resolved to a single rule."""
         rule = self.backward.resolve(self.progress)
         return self if rule is self.backward else replace(self, backward=rule)
 
 
-def forward_pass(plan: Plan, logits: Tensor, signs: Tensor) -> Solution:
-    """Answers a batch by the forward rule and counts its rows."""
+def forward_pass(
+    plan: Plan, logits: Tensor, signs: Tensor, given: Tensor | None = None
+) -> Solution:
+    """Answers a batch by the forward rule and counts its rows; `given` marks facts."""
     # Sums of signs must be exact, so autocast is off.
     with plan.stats.clock(plan.solver), torch.autocast(signs.device.type, enabled=False):
         solution = plan.forward.answer(
-            plan.solver, signs, lambda: confidence(logits, signs, plan.weights)
+            plan.solver, signs, lambda: confidence(logits, signs, plan.weights, given)
         )
     if not isinstance(solution, Solution):
         raise _wrong_type(plan.forward, Solution, solution)
@@ -64,11 +62,13 @@ def backward_pass(
     unknown: Tensor,
     grad: Tensor,
     progress: Tensor,
+    given: Tensor | None = None,
 ) -> Tensor:
     """Computes the gradient of the logits and counts the rows.
 
     The plan's blame rule is a single one. Signs (B, n), outputs (B, m) and the rows on which the
-    solver gave up (B,) are those of the forward pass; progress is () float64.
+    solver gave up (B,) are those of the forward pass; progress is () float64. Facts, where `given`
+    (B, n) is True, get a gradient of zero, whatever the rule pushes.
     """
     real = torch.promote_types(logits.dtype, torch.float32)
     wanted = wanted_outputs(grad)
@@ -78,7 +78,8 @@ def backward_pass(
     wrong = (opinion & (wanted != outputs)).any(-1) & ~idle
     correct = ~(wrong | idle)
     # Both kinds of weights have the order of |logit|.
-    weights = confidence(logits, signs, plan.weights if plan.backward.needs_weights else "logit")
+    kind: Weights = plan.weights if plan.backward.needs_weights else "logit"
+    weights = confidence(logits, signs, kind, given)
     question = Question(logits.to(real), signs, weights, wanted, correct, wrong, progress)
     with plan.stats.clock(plan.solver), torch.autocast(signs.device.type, enabled=False):
         blame = plan.backward.blame(plan.solver, question)
@@ -90,7 +91,8 @@ def backward_pass(
     if plan.raise_unknown:
         _check_known(plan.solver, blame.unknown, plan.backward)
     scale = row_scale(grad.to(real), signs.shape[-1], plan.scale)
-    pull = surrogate_gradient(question.logits, blame.targets, blame.pushed, scale)
+    pushed = blame.pushed if given is None else blame.pushed & ~given
+    pull = surrogate_gradient(question.logits, blame.targets, pushed, scale)
     return pull.to(logits.dtype)
 
 

@@ -27,7 +27,7 @@ class Stats:
     | `correct` | whose outputs were what the loss wanted, in the backward pass |
     | `blamed` | whose outputs were not, so the blame rule searched for inputs to push |
     | `without_gradient` | with an incoming gradient of zero |
-    | `contradicted` | whose wanted outputs no input allows |
+    | `contradicted` | whose wanted outputs no input allows, beside the facts |
     | `undecided` | on which the solver gave up in the backward pass |
     | `cache_hits` | answered from a cache in either pass, for backends that have one |
     """

@@ -22,15 +22,22 @@ _LEAST_FLOAT = 5e-324
 _RANGE = 690.0  # exp(-690) is about 1e-300
 
 
-def confidence(logits: Tensor, signs: Tensor, weights: Weights) -> Tensor:
-    """The weight of each input, (B, n) float64 and above zero.
+def confidence(
+    logits: Tensor, signs: Tensor, weights: Weights, given: Tensor | None = None
+) -> Tensor:
+    """The weight of each input, (B, n) float64 and above zero; infinite for facts.
 
     `"logit"` is the log-odds of an input, |logit|, so that the cheapest repair is the most probable
-    one; `"softmax"` is the paper's softmax(|logit|) over the known inputs of a row.
+    one; `"softmax"` is the paper's softmax(|logit|) over the known inputs of a row that are not
+    facts. Facts are where `given` is True, (B, n) bool.
     """
     size = logits.detach().double().abs()
+    if given is not None:
+        size = size.masked_fill(given, torch.inf)
     if weights == "softmax":
-        return exact_softmax(size, signs != 0)
+        if given is None:
+            return exact_softmax(size, signs != 0)
+        return exact_softmax(size, (signs != 0) & ~given).masked_fill(given, torch.inf)
     if logits.dtype != torch.float64:
         return size.clamp(min=LEAST_WEIGHT)
     smallest = torch.where(size > 0, size, torch.inf).amin(-1, keepdim=True)

@@ -39,7 +39,8 @@ class ForwardRule(ABC):
         Args:
             solver: The compiled theory.
             signs: (B, n) int8, 0 where an input is not known.
-            weights: Computes the weight of each input, (B, n) float64; call it only if needed.
+            weights: Computes the weight of each input, (B, n) float64, infinite for a fact; call it
+                only if needed.
         """
 
 
@@ -49,11 +50,16 @@ class Question:
 
     logits: Tensor  # (B, n) float
     signs: Tensor  # (B, n) int8, 0 where an input is not known
-    weights: Tensor  # (B, n) float64
+    weights: Tensor  # (B, n) float64, infinite for a fact; the layer never pushes facts
     wanted: Tensor  # (B, m) int8, 0 where the loss has no opinion
     correct: Tensor  # (B,) bool: the outputs are as wanted
     wrong: Tensor  # (B,) bool: they are not
     progress: Tensor  # () float64 from 0 to 1: the share of training that is done
+
+    @property
+    def facts(self) -> Tensor:
+        """The facts, which no rule may overrule: (B, n) bool."""
+        return (self.weights == torch.inf) & (self.signs != 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +68,7 @@ class Blame:
 
     targets: Tensor  # (B, n) float, the probability of being true to push towards
     pushed: Tensor  # (B, n) bool
-    contradicted: Tensor  # (B,) bool: no input at all allows the wanted outputs
+    contradicted: Tensor  # (B,) bool: no input beside the facts allows the wanted outputs
     unknown: Tensor  # (B,) bool: the solver gave up
 
 
@@ -80,7 +86,7 @@ class BlameRule(ABC):
         ...     capturable = True
         ...
         ...     def blame(self, solver, question):
-        ...         equal = torch.ones_like(question.weights)
+        ...         equal = torch.where(question.facts, torch.inf, 1.0)
         ...         return core.blame(solver, replace(question, weights=equal))
     """
 

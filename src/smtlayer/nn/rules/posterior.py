@@ -44,9 +44,13 @@ class PosteriorRule(BlameRule):
         return f"{self.name}(temperature={short(self.temperature)})"
 
     def _log_odds(self, question: Question) -> Tensor:
-        """Logits over the temperature, 0 where an input is not known: (B, n) float64."""
+        """Logits over the temperature, 0 where an input is not known: (B, n) float64.
+
+        Those of facts are infinite.
+        """
         known = torch.where(question.signs != 0, question.logits.double(), 0)
-        return known / value_at(self.temperature, question.progress)
+        odds = known / value_at(self.temperature, question.progress)
+        return torch.where(question.facts, question.signs * torch.inf, odds)
 
 
 @final
