@@ -221,8 +221,9 @@ def test_extreme_logits_give_finite_gradients(rule, size, dtype):
 def test_marginal_without_a_list_is_refused_when_the_layer_is_made(rule):
     name = rule if isinstance(rule, str) else "marginal"
     message = (
-        f"The rule {name} needs the list of all models, which only Table has; this theory is "
-        "answered by Z3. Use sample, or core; or Table(), if it has few models."
+        f"The rule {name} needs a backend that weighs all models, Table or Circuit; this theory is "
+        "answered by Z3. Use sample, or core; or Table(), if it has few models; or Circuit(), if "
+        "it is finite."
     )
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
         SMTLayer(xor(), backend=Z3(), backward=rule)

@@ -14,7 +14,7 @@ them either: blamed inputs, broken constraints and wanted outputs are minimal to
 
 import math
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property, partial
 from itertools import compress
@@ -23,7 +23,6 @@ from typing import Any, final
 import torch
 from torch import Tensor
 
-from smtlayer.errors import ArgumentError, ArgumentTypeError
 from smtlayer.explain.result import (
     BlamedSymbol,
     Column,
@@ -42,7 +41,7 @@ from smtlayer.nn.weights import Weights, confidence
 from smtlayer.solvers import Solver, Status
 from smtlayer.solvers.search.constraint_core import ConstraintCores, ConstraintRef
 from smtlayer.solvers.validation import check_limit
-from smtlayer.theory import Symbol, Theory
+from smtlayer.theory import Symbol
 
 _Signs = Sequence[int]
 _Core = tuple[Status, list[bool]]  # of one row: the blamed inputs
@@ -193,44 +192,6 @@ class Explainer:
         overruled = self._overruled(row, found.inputs[0].tolist())
         answer = _values(self._outputs, found.outputs[0].tolist())
         return RunnerUp(answer, overruled, found.cost.item(), bool(found.proved)), "found"
-
-
-def wanted_signs(
-    theory: Theory, wanted: Tensor | Mapping[str, Any] | None, logits: Tensor
-) -> Tensor:
-    """The wanted outputs that a user gives as signs, (B, m) int8; 0 for no opinion."""
-    if isinstance(wanted, Mapping):
-        for name in wanted:
-            if not isinstance(name, str):
-                raise ArgumentTypeError(
-                    f"SMTLayer.explain expects wanted by symbol name, as strings. Got {name!r}."
-                )
-        wanted = theory.encode_outputs(**wanted)
-    elif wanted is None:
-        wanted = torch.zeros(theory.n_outputs, dtype=torch.int8, device="cpu")
-    if not isinstance(wanted, Tensor):
-        raise ArgumentTypeError(
-            "SMTLayer.explain expects wanted as a tensor of signs, or as a mapping of values by "
-            f"symbol name. Got {type(wanted).__name__}."
-        )
-    shape = (*logits.shape[:-1], theory.n_outputs)
-    try:
-        if wanted.shape[-1:] != shape[-1:]:
-            raise RuntimeError("a single column would be expanded")
-        given = wanted.detach().to(logits.device).expand(shape).reshape(-1, theory.n_outputs)
-    except RuntimeError as error:
-        raise ArgumentError(
-            f"SMTLayer.explain expects wanted of shape {shape}, one column per theory output. "
-            f"Got {tuple(wanted.shape)}."
-        ) from error
-    signs = torch.where(given, 1, -1) if given.dtype == torch.bool else given
-    odd = (signs != 0) & (signs.abs() != 1)
-    if odd.any():
-        raise ArgumentError(
-            "SMTLayer.explain expects wanted as signs: 1 for true, -1 for false, 0 for no "
-            f"opinion. Got {signs[odd][0].item()!r}."
-        )
-    return signs.to(torch.int8)
 
 
 def _values(symbols: Sequence[Symbol], row: _Signs) -> dict[str, Any]:

@@ -1,6 +1,9 @@
 """The layer, its rules and its gradient."""
 
 from smtlayer.nn.layer import SMTLayer as SMTLayer
+from smtlayer.nn.likelihood import Marginals as Marginals
+from smtlayer.nn.losses import LikelihoodLoss as LikelihoodLoss
+from smtlayer.nn.losses import SemanticLoss as SemanticLoss
 from smtlayer.nn.rules.anneal import anneal as anneal
 from smtlayer.nn.rules.base import Blame as Blame
 from smtlayer.nn.rules.base import BlameRule as BlameRule

@@ -1,17 +1,19 @@
 """The autograd Function of the layer, which moves tensors between the passes."""
 
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from smtlayer.errors import ArgumentError
-from smtlayer.nn.graph import CapturedPasses
 from smtlayer.nn.passes import Plan, backward_pass, forward_pass, is_bad, progress_on
 from smtlayer.nn.validate import refuse_transformed
 from smtlayer.solvers import Status
 from smtlayer.theory import Theory, to_signs
+
+if TYPE_CHECKING:
+    from smtlayer.nn.graph import CapturedPasses
 
 
 class SolveFunction(torch.autograd.Function):
@@ -24,7 +26,7 @@ class SolveFunction(torch.autograd.Function):
         known: Tensor | None,
         given: Tensor | None,
         plan: Plan,
-        captured: CapturedPasses | None,
+        captured: "CapturedPasses | None",
     ) -> Tensor:
         """Signs, then the forward rule."""
         ctx.plan, ctx.captured = plan, captured

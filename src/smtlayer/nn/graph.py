@@ -1,4 +1,4 @@
-"""CUDA graphs of the passes of a layer.
+"""CUDA graphs of the passes of a layer and of its likelihood.
 
 A pass over a table is about sixty tiny kernels. Launching each costs more host time than the whole
 step of a small network; a captured graph launches all of them at once. Only code that never reads
@@ -9,14 +9,19 @@ single rule has its graph.
 
 import warnings
 from collections import Counter
+from collections.abc import Callable, Hashable
 from dataclasses import replace
-from typing import final
+from functools import partial
+from typing import Any, final
 
 import torch
 from torch import Tensor
 
+from smtlayer.nn.likelihood import Evidence, weigh
 from smtlayer.nn.passes import Plan, backward_pass, forward_pass, is_bad, progress_on
 from smtlayer.nn.rules.base import BlameRule, can_be_captured
+from smtlayer.nn.stats import Stats
+from smtlayer.solvers import Solver
 from smtlayer.theory import to_signs
 
 _EAGER_CALLS = 3  # shapes that come up less often, such as a last batch, are not worth a graph
@@ -115,6 +120,39 @@ class CapturedPasses:
         )
 
 
+@final
+class CapturedLikelihood:
+    """`weigh` for one shape of batch, and the memory that its graph uses."""
+
+    @torch.inference_mode(False)  # its memory must outlive the mode of this call
+    @torch.no_grad()
+    def __init__(self, solver: Solver, stats: Stats, evidence: Evidence, gradient: bool) -> None:
+        self._stats = stats
+        parts = (evidence.logits, evidence.known, evidence.given, evidence.outputs)
+        self._parts = tuple(None if part is None else part.detach().clone() for part in parts)
+        own = Evidence(*self._parts)  # type: ignore[arg-type]
+        side = torch.cuda.Stream(evidence.logits.device)  # type: ignore[no-untyped-call]
+        side.wait_stream(torch.cuda.current_stream(evidence.logits.device))
+        with torch.cuda.stream(side), stats.paused():  # lazy set-up must not be captured
+            weigh(solver, stats, own, gradient)
+        torch.cuda.current_stream(evidence.logits.device).wait_stream(side)
+        self._graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(self._graph, capture_error_mode="thread_local"):
+            self._bad = is_bad(own.logits, own.known, own.given).any()
+            self._value, self._slope = weigh(solver, stats, own, gradient)
+
+    def weigh(self, evidence: Evidence) -> tuple[Tensor, Tensor | None, bool]:
+        """Returns log-probabilities and derivatives, and whether a logit cannot be used."""
+        parts = (evidence.logits, evidence.known, evidence.given, evidence.outputs)
+        with self._stats.clock():
+            for own, part in zip(self._parts, parts, strict=True):
+                if own is not None and part is not None:
+                    own.copy_(part)
+            self._graph.replay()
+            slope = None if self._slope is None else self._slope.clone()
+            return self._value.clone(), slope, bool(self._bad)
+
+
 def key_of(plan: Plan, logits: Tensor, known: Tensor | None, given: Tensor | None = None) -> _Key:
     """The forward rule, which depends on the layer's mode, and the kind of batch."""
     masks = (known is not None, given is not None)
@@ -132,35 +170,56 @@ def capturable_rules(plan: Plan) -> list[BlameRule]:
     return list({id(rule): rule for rule in rules}.values())
 
 
+_Captured = CapturedPasses | CapturedLikelihood
+
+
 @final
 class Graphs:
     """The captured passes of a layer, made when a kind of batch has occurred a few times."""
 
     def __init__(self) -> None:
-        self._calls: Counter[_Key] = Counter()
-        self._captured: dict[_Key, CapturedPasses] = {}
+        self._calls: Counter[Hashable] = Counter()
+        self._captured: dict[Hashable, Any] = {}
         self._given_up = False
 
     def find(
         self, plan: Plan, logits: Tensor, known: Tensor | None, given: Tensor | None
     ) -> CapturedPasses | None:
         """Returns the captured passes for such a batch on a GPU, or None if there are none."""
-        if not len(logits) or self._given_up or not can_capture(plan):
+        if not can_capture(plan):
             return None
         key = key_of(plan, logits, known, given)
+        make = partial(CapturedPasses, plan, logits, known, given)
+        found: CapturedPasses | None = self._find(key, logits, make)
+        return found
+
+    def find_likelihood(
+        self, solver: Solver, stats: Stats, evidence: Evidence, gradient: bool
+    ) -> CapturedLikelihood | None:
+        """Returns the captured likelihood for such a batch on a GPU, or None if there is none."""
+        question = "marginal" if gradient else "log_prob"
+        if question not in solver.capturable:
+            return None
+        logits, masks = evidence.logits, (evidence.known is None, evidence.given is None)
+        key = question, logits.shape, logits.dtype, logits.device, masks
+        make = partial(CapturedLikelihood, solver, stats, evidence, gradient)
+        found: CapturedLikelihood | None = self._find(key, logits, make)
+        return found
+
+    def _find(self, key: Hashable, logits: Tensor, make: Callable[[], _Captured]) -> Any:
+        if not len(logits) or self._given_up:
+            return None
         if key not in self._captured:
             self._calls[key] += 1
             full = len(self._captured) >= _MOST_GRAPHS
             if full or self._calls[key] <= _EAGER_CALLS:
                 return None
-            self._capture(key, plan, logits, known, given)
+            self._capture(key, logits, make)
         return self._captured.get(key)
 
-    def _capture(
-        self, key: _Key, plan: Plan, logits: Tensor, known: Tensor | None, given: Tensor | None
-    ) -> None:
+    def _capture(self, key: Hashable, logits: Tensor, make: Callable[[], _Captured]) -> None:
         try:
-            self._captured[key] = CapturedPasses(plan, logits, known, given)
+            self._captured[key] = make()
         except RuntimeError as error:
             self._given_up = True
             _end_failed_capture(logits.device)

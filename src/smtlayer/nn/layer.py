@@ -24,10 +24,11 @@ from smtlayer.nn.gradient import Scale
 from smtlayer.nn.graph import Graphs
 from smtlayer.nn.options import blame_rule, check_choice, forward_rule, refuse_unsatisfiable
 from smtlayer.nn.passes import Plan, forward_pass
+from smtlayer.nn.probability import Probabilities
 from smtlayer.nn.rules.base import BlameRule, ForwardRule, with_models
 from smtlayer.nn.stats import Stats
 from smtlayer.nn.untraced import untraced
-from smtlayer.nn.validate import UNTRACEABLE, check_logits, flat_mask
+from smtlayer.nn.validate import UNTRACEABLE, check_logits, flat_mask, wanted_signs
 from smtlayer.nn.weights import Weights
 from smtlayer.solvers import Auto, Backend, Solution, Solver
 from smtlayer.theory import Theory, to_signs
@@ -37,7 +38,7 @@ if TYPE_CHECKING:  # imported when an explanation is asked for, to keep the impo
     from smtlayer.explain.ask import Explainer
 
 
-class SMTLayer(nn.Module):
+class SMTLayer(nn.Module, Probabilities):
     r"""Answers with a model of a theory whose inputs are the signs of its logits.
 
     For a theory $\varphi(x, y)$ and logits $\ell$, the layer sets $x = \mathrm{sign}(\ell)$, asks
@@ -57,7 +58,8 @@ class SMTLayer(nn.Module):
         inference: The same in `eval()`.
         backward: The rule that finds the blamed inputs: `"core"` by a minimal unsat core,
             `"maxsmt"` by the cheapest repair, `"sample"` and `"marginal"` by the probabilities of
-            all models with the wanted outputs (`"marginal"` on `Table` only), or any `BlameRule`.
+            all models with the wanted outputs (`"marginal"` on `Table` and `Circuit` only), or any
+            `BlameRule`.
             Rules compose, as objects or as text: `mix(core, marginal(temperature=anneal(4, 1)))`.
             Rules that change during training use the attribute `progress`, which a training loop
             sets.
@@ -238,11 +240,11 @@ class SMTLayer(nn.Module):
             >>> [broken.name for broken in row.conflict.constraints]
             ['not both']
         """
-        from smtlayer.explain.ask import Explainer, wanted_signs
+        from smtlayer.explain.ask import Explainer
 
         flat, mask, _ = self._checked(logits, known)
         refuse_bad(flat, mask, self.theory)
-        goal = wanted_signs(self.theory, wanted, logits)
+        goal = wanted_signs("SMTLayer.explain", "wanted", self.theory, wanted, logits)
         if self._explainer is None:
             self._explainer = Explainer(self.solver, self._inference, self._weights)
         with torch.autocast(logits.device.type, enabled=False):

@@ -12,7 +12,7 @@ from smtlayer.solvers import Solver
 
 _COUNTS = (
     "sat", "unsat", "unknown", "unproved", "correct", "blamed", "without_gradient",
-    "contradicted", "undecided",
+    "contradicted", "undecided", "impossible",
 )  # fmt: skip
 
 
@@ -29,6 +29,7 @@ class Stats:
     | `without_gradient` | with an incoming gradient of zero |
     | `contradicted` | whose wanted outputs no input allows, beside the facts |
     | `undecided` | on which the solver gave up in the backward pass |
+    | `impossible` | of `log_prob`, `marginals`, `sample`: no model has the outputs and facts |
     | `cache_hits` | answered from a cache in either pass, for backends that have one |
     """
 

@@ -1,5 +1,8 @@
 """Validation of the tensors given to a layer, with errors that say what to call instead."""
 
+from collections.abc import Mapping
+from typing import Any
+
 import torch
 from torch import Tensor
 
@@ -90,6 +93,45 @@ def refuse_transformed(values: Tensor) -> None:
             "gradient is not the derivative of its outputs. Use loss.backward() or "
             "torch.autograd.grad."
         )
+
+
+def wanted_signs(
+    who: str, name: str, theory: Theory, wanted: Tensor | Mapping[str, Any] | None, logits: Tensor
+) -> Tensor:
+    """The wanted outputs, an argument of this name, as signs: (B, m) int8; 0 for no opinion."""
+    if isinstance(wanted, Mapping):
+        for symbol in wanted:
+            if not isinstance(symbol, str):
+                raise ArgumentTypeError(
+                    f"{who} expects {name} by symbol name, as strings. Got {symbol!r}."
+                )
+        wanted = theory.encode_outputs(**wanted)
+    elif wanted is None:
+        wanted = torch.zeros(theory.n_outputs, dtype=torch.int8, device="cpu")
+    if not isinstance(wanted, Tensor):
+        raise ArgumentTypeError(
+            f"{who} expects {name} as a tensor of signs, or as a mapping of values by "
+            f"symbol name. Got {type(wanted).__name__}."
+        )
+    check_plain(wanted, name)
+    shape = (*logits.shape[:-1], theory.n_outputs)
+    try:
+        if wanted.shape[-1:] != shape[-1:]:
+            raise RuntimeError("a single column would be expanded")
+        given = wanted.detach().to(logits.device).expand(shape).reshape(-1, theory.n_outputs)
+    except RuntimeError as error:
+        raise ArgumentError(
+            f"{who} expects {name} of shape {shape}, one column per theory output. "
+            f"Got {tuple(wanted.shape)}."
+        ) from error
+    signs = torch.where(given, 1, -1) if given.dtype == torch.bool else given
+    odd = (signs != 0) & (signs.abs() != 1)
+    if odd.any():
+        raise ArgumentError(
+            f"{who} expects {name} as signs: 1 for true, -1 for false, 0 for no "
+            f"opinion. Got {signs[odd][0].item()!r}."
+        )
+    return signs.to(torch.int8)
 
 
 def _remedy(logits: object) -> str:

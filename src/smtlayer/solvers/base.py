@@ -158,6 +158,10 @@ class Solver(Protocol):
         """A minimal set of inputs that contradicts the wanted outputs."""
 
 
+WEIGHING_BACKENDS = "Table or Circuit"
+"""The backends whose solvers are `WeighsModels`, for messages."""
+
+
 @runtime_checkable
 class WeighsModels(Protocol):
     """A solver that weighs all models by the probabilities of their inputs.

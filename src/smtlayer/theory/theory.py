@@ -24,6 +24,7 @@ from smtlayer.theory.arguments import (
     symbols_of,
 )
 from smtlayer.theory.declarations import add_declaration, declarations_in, declarations_of
+from smtlayer.theory.distributions import decode_distributions
 from smtlayer.theory.signs import decode_rows, encode_rows
 from smtlayer.theory.symbols import Symbol
 from smtlayer.theory.terms import Terms, is_shared, read_terms
@@ -279,6 +280,28 @@ class Theory:
         `None` where a symbol is not fully known, or a one-hot symbol has no value or several.
         """
         return decode_rows(self.input_symbols, inputs, "inputs")
+
+    def decode_probabilities(self, outputs: Tensor) -> dict[str, dict[Any, Any]]:
+        """Distributions over values for probabilities of output columns, `(..., n_outputs)`.
+
+        Each `Bool` has the probabilities of False and True, each one-hot symbol those of its
+        values. A bit-vector has one entry per bit, by column name: the bits of a number depend on
+        each other, so their probabilities do not determine that of the number. For numbers, use a
+        one-hot symbol, or `SMTLayer.log_prob` with the number as output. Probabilities of one row
+        are Python floats, those of several rows numpy arrays.
+
+        Examples:
+            >>> import z3
+            >>> a, size = z3.Bool("a"), z3.Int("size")
+            >>> theory = Theory(a == (size > 1), inputs=[a], outputs=[a, one_hot(size, [1, 2])])
+            >>> theory.decode_probabilities([0.25, 0.75, 0.25])
+            {'a': {False: 0.75, True: 0.25}, 'size': {1: 0.75, 2: 0.25}}
+        """
+        return decode_distributions(self.output_symbols, outputs, "outputs")
+
+    def decode_input_probabilities(self, inputs: Tensor) -> dict[str, dict[Any, Any]]:
+        """The same for probabilities of input columns, of shape `(..., n_inputs)`."""
+        return decode_distributions(self.input_symbols, inputs, "inputs")
 
     def check(
         self, *, timeout_s: float = 10.0, max_models: int = 20_000, max_work: float = 5_000_000

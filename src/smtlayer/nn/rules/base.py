@@ -9,7 +9,7 @@ from torch import Tensor
 
 from smtlayer.errors import UnsupportedRuleError
 from smtlayer.solvers import Solution, Solver, Status
-from smtlayer.solvers.base import QUESTIONS, WeighsModels
+from smtlayer.solvers.base import QUESTIONS, WEIGHING_BACKENDS, WeighsModels
 
 _WITHOUT_SEARCH = QUESTIONS - {"maximize"}
 
@@ -177,7 +177,7 @@ def with_models(solver: Solver, rule: BlameRule) -> WeighsModels:
     if isinstance(solver, WeighsModels):
         return solver
     raise UnsupportedRuleError(
-        f"The rule {rule!r} needs the list of all models, which only Table has; this theory is "
-        f"answered by {solver.name}.",
-        "Use sample, or core; or Table(), if it has few models.",
+        f"The rule {rule!r} needs a backend that weighs all models, {WEIGHING_BACKENDS}; this "
+        f"theory is answered by {solver.name}.",
+        "Use sample, or core; or Table(), if it has few models; or Circuit(), if it is finite.",
     )

@@ -1,9 +1,10 @@
 """The rules `sample` and `marginal`, which weigh every model with the wanted outputs.
 
 Both use P, the distribution over the theory's models that have the wanted outputs, each in
-proportion to the product of its inputs' probabilities, sigmoid(logit / temperature). A temperature
-above 1 trusts the network less and spreads blame over more models; inputs that are not known take
-no part. Unlike `core` and `maxsmt`, these rules push every row on which the loss has an opinion,
+proportion to the probability of its inputs by logits / temperature, as `SMTLayer.log_prob` reads
+them: each pair of inputs and outputs counts once, on every backend that weighs models. A
+temperature above 1 trusts the network less and spreads blame over more models; inputs that are not
+known take no part. Unlike `core` and `maxsmt`, these rules push every row on which the loss has an opinion,
 including rows whose outputs are as wanted.
 """
 
@@ -89,15 +90,15 @@ class MarginalRule(PosteriorRule):
 sample = SampleRule()
 """Pushes the inputs towards one model drawn from P: `sample(temperature=2)`.
 
-Exact on `Table`. On other backends it is approximated by adding logistic noise to the logits and
-repairing the result (perturb and maximize): always a model with the wanted outputs, and exactly P
-where the theory lets inputs be independent.
+Exact on backends that weigh models, `Table` and `Circuit`. On others it is approximated by adding
+logistic noise to the logits and repairing the result (perturb and maximize): always a model with
+the wanted outputs, and exactly P where the theory lets inputs be independent.
 """
 
 marginal = MarginalRule()
 """Pushes the inputs towards the mean of P: `marginal(temperature=anneal(4, 1))`.
 
-It needs the list of all models, which only `Table` has; on another backend `SMTLayer` refuses it.
+It needs a backend that weighs all models, `Table` or `Circuit`; on another `SMTLayer` refuses it.
 """
 
 
