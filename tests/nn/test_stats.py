@@ -58,7 +58,8 @@ def test_all_counts_as_plain_numbers():
     assert seconds > 0
     assert counts == {
         "rows": 5, "sat": 3, "unsat": 1, "unknown": 1, "unproved": 0, "correct": 1, "blamed": 2,
-        "without_gradient": 1, "contradicted": 0, "undecided": 0, "cache_hits": 0,
+        "without_gradient": 1, "contradicted": 0, "undecided": 0, "impossible": 0,
+        "cache_hits": 0,
     }  # fmt: skip
     assert all(type(count) is int for count in counts.values())
 
@@ -66,7 +67,8 @@ def test_all_counts_as_plain_numbers():
 def test_stats_print_their_counts():
     assert repr(Stats()) == (
         "Stats(rows=0, sat=0, unsat=0, unknown=0, unproved=0, correct=0, blamed=0, "
-        "without_gradient=0, contradicted=0, undecided=0, cache_hits=0, solver_seconds=0)"
+        "without_gradient=0, contradicted=0, undecided=0, impossible=0, cache_hits=0, "
+        "solver_seconds=0)"
     )
 
 

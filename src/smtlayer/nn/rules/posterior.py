@@ -4,8 +4,8 @@ Both use P, the distribution over the theory's models that have the wanted outpu
 proportion to the probability of its inputs by logits / temperature, as `SMTLayer.log_prob` reads
 them: each pair of inputs and outputs counts once, on every backend that weighs models. A
 temperature above 1 trusts the network less and spreads blame over more models; inputs that are not
-known take no part. Unlike `core` and `maxsmt`, these rules push every row on which the loss has an opinion,
-including rows whose outputs are as wanted.
+known take no part. Unlike `core` and `maxsmt`, these rules push every row on which the loss has an
+opinion, including rows whose outputs are as wanted.
 """
 
 from dataclasses import dataclass
