@@ -142,7 +142,7 @@ def test_a_row_without_another_answer_says_so():
 
 
 def test_without_time_everything_is_blamed_and_nothing_claimed(monkeypatch):
-    monkeypatch.setattr(ConstraintCores, "find", lambda *_: ConstraintCore(Status.UNKNOWN))
+    monkeypatch.setattr(ConstraintCores, "find", lambda *_, **__: ConstraintCore(Status.UNKNOWN))
     layer = SMTLayer(theory())
     logits = torch.tensor([2.0, 0.5])
     (row,) = layer.explain(logits, wanted={"y": False})

@@ -118,8 +118,11 @@ def test_plain_data_goes_through_json(layer):
         ],
         "minimal": True,
         "wanted": [],
+        "given": [],
     }
-    assert explained[0]["read"][0]["columns"][1] == {"name": "a[2]", "value": True, "logit": 0.5}
+    assert explained[0]["read"][0]["columns"][1] == {
+        "name": "a[2]", "value": True, "logit": 0.5, "given": False,
+    }  # fmt: skip
 
 
 def test_values_that_json_lacks_are_written_out():

@@ -199,7 +199,7 @@ def test_copies_know_facts_too():
         assert torch.equal(copied(logits, None, given), layer(logits, None, given))
 
 
-@pytest.mark.parametrize("call", ["__call__", "solve"])
+@pytest.mark.parametrize("call", ["__call__", "solve", "explain"])
 def test_a_logit_may_be_infinite_where_it_is_given_and_only_there(call):
     ask = getattr(SMTLayer(conjunction()), call)
     given = torch.tensor([True, False])
@@ -213,7 +213,7 @@ def test_a_logit_may_be_infinite_where_it_is_given_and_only_there(call):
             ask(torch.tensor([[torch.nan, 1.0]]), **masks)
 
 
-@pytest.mark.parametrize("call", ["__call__", "solve"])
+@pytest.mark.parametrize("call", ["__call__", "solve", "explain"])
 def test_given_is_a_mask(call):
     ask = getattr(SMTLayer(conjunction()), call)
     for given, kind in ((torch.ones(2), "torch.float32"), (True, "bool"), ([True, False], "list")):

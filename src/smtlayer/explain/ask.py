@@ -5,11 +5,12 @@
 | the answer, the overruled inputs | the layer's inference rule |
 | inputs that contradict the theory | `Solver.core` without wanted outputs |
 | inputs that rule out the wanted outputs | `Solver.core` with them |
-| the constraints and wanted outputs that these inputs contradict | `ConstraintCores.find` |
+| the constraints, wanted outputs and facts that these inputs contradict | `ConstraintCores.find` |
 | the runner-up | `RunnersUp.find` |
 
-A core is minimal given all constraints and wanted outputs, so no part of it contradicts fewer of
-them either: blamed inputs, broken constraints and wanted outputs are minimal together.
+A core is minimal given all constraints, wanted outputs and facts, so no part of it contradicts
+fewer of them either: blamed inputs, broken constraints, wanted outputs and facts are minimal
+together.
 """
 
 import math
@@ -53,13 +54,19 @@ class _Row:
 
     logits: list[float]
     signs: list[int]
-    weights: list[float]
+    weights: list[float]  # infinite for facts
     wanted: list[int]
     status: int
     inputs: list[int]
     outputs: list[int]
     cost: float
     proved: bool
+
+    @property
+    def facts(self) -> list[int]:
+        """The signs of the facts, 0 elsewhere."""
+        pairs = zip(self.signs, self.weights, strict=True)
+        return [sign if weight == math.inf else 0 for sign, weight in pairs]
 
 
 @final
@@ -79,16 +86,24 @@ class Explainer:
         return ConstraintCores(self._theory)
 
     def explain(
-        self, logits: Tensor, signs: Tensor, wanted: Tensor, *, runner_up: bool, timeout_s: float
+        self,
+        logits: Tensor,
+        signs: Tensor,
+        wanted: Tensor,
+        given: Tensor | None,
+        *,
+        runner_up: bool,
+        timeout_s: float,
     ) -> Explanations:
         """Explains each row: see `SMTLayer.explain`.
 
         Logits and signs are (B, n), wanted is (B, m); a sign is 0 where nothing is known or wanted.
+        Facts are where `given` (B, n) is True.
         """
         check_limit("SMTLayer.explain", "timeout_s", timeout_s)
         if not len(signs):
             return Explanations(())
-        weights = confidence(logits, signs, self._weights)
+        weights = confidence(logits, signs, self._weights, given)
         found = self._inference.answer(self._solver, signs, lambda: weights)
         misfits = (found.status != Status.SAT) | ((found.inputs != signs) & (signs != 0)).any(-1)
         own = self._cores(signs, weights, torch.zeros_like(wanted), misfits)
@@ -142,11 +157,14 @@ class Explainer:
         )
 
     def _read(self, row: _Row) -> Iterator[SymbolRead]:
+        facts = row.facts
         for symbol in self._inputs:
             signs, logits = row.signs[symbol.columns], row.logits[symbol.columns]
+            given = [fact != 0 for fact in facts[symbol.columns]]
             values = [None if sign == 0 else sign > 0 for sign in signs]
-            doubt = [math.log1p(math.exp(-abs(x))) for x, s in zip(logits, signs, strict=True) if s]
-            columns = tuple(map(Column, symbol.column_names, values, logits))
+            read = [s != 0 and not fact for s, fact in zip(signs, given, strict=True)]
+            doubt = [math.log1p(math.exp(-abs(x))) for x in compress(logits, read)]
+            columns = tuple(map(Column, symbol.column_names, values, logits, given))
             certainty = math.exp(-math.fsum(doubt))
             yield SymbolRead(symbol.name, symbol.kind, symbol.value(signs), certainty, columns)
 
@@ -170,16 +188,18 @@ class Explainer:
         if status is not Status.UNSAT:
             return (True if status is Status.SAT else None), None
         known = [s if blame else 0 for s, blame in zip(row.signs, blamed, strict=True)]
-        found = self._constraint_cores.find(known, wanted, timeout_s)
-        # Without a core in time, all constraints and wanted outputs together are one.
+        found = self._constraint_cores.find(known, wanted, timeout_s, facts=row.facts)
+        # Without a core in time, all constraints, wanted outputs and facts together are one.
         complete = found.status is Status.UNSAT
         places = found.formulas if complete else range(len(self._theory.formulas))
         goal = [s if not complete or i in found.outputs else 0 for i, s in enumerate(wanted)]
+        given = [s if not complete or i in found.facts else 0 for i, s in enumerate(row.facts)]
         return False, Contradiction(
             _blamed(self._inputs, known, row.signs),
             tuple(self._constraint(place) for place in places),
             complete and found.minimal,
             _blamed(self._outputs, goal, wanted),
+            _blamed(self._inputs, given, row.signs),
         )
 
     def _runner_up(self, row: _Row, timeout_s: float) -> tuple[RunnerUp | None, RunnerUpStatus]:

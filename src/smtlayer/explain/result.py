@@ -24,6 +24,7 @@ class Column:
     name: str
     value: bool | None  # None: not known, free for the solver
     logit: float
+    given: bool = False  # a fact
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,13 +34,18 @@ class SymbolRead:
     name: str
     kind: SymbolKind
     value: Any  # None: its columns stand for no value, or are not known
-    certainty: float  # probability that its known columns are as read; 1.0 if none is known
+    certainty: float  # probability that its known columns are as read; facts are certain
     columns: tuple[Column, ...]
 
     @property
     def known(self) -> bool:
         """Whether the network sets any column of the symbol."""
         return any(column.value is not None for column in self.columns)
+
+    @property
+    def given(self) -> bool:
+        """Whether all that is known about the symbol is a fact."""
+        return self.known and all(c.given for c in self.columns if c.value is not None)
 
     @property
     def shown(self) -> str:
@@ -79,7 +85,7 @@ class RunnerUp:
 
 @dataclass(frozen=True, slots=True)
 class BlamedSymbol:
-    """An input symbol, or a wanted output, that takes part in a contradiction."""
+    """An input symbol, a fact, or a wanted output that takes part in a contradiction."""
 
     name: str
     kind: SymbolKind
@@ -89,9 +95,10 @@ class BlamedSymbol:
 
 @dataclass(frozen=True, slots=True)
 class Contradiction:
-    """Inputs, wanted outputs and constraints that contradict each other.
+    """Inputs, facts, wanted outputs and constraints that contradict each other.
 
-    Without inputs, the others contradict each other whatever is read. Without constraints, inputs
+    Only inputs that are not facts are blamed. Without such inputs, the others contradict each other
+    whatever is read. Without constraints, inputs
     and wanted outputs contradict each other in any theory. Without wanted outputs, the inputs
     contradict the theory whatever is wanted.
     """
@@ -100,6 +107,7 @@ class Contradiction:
     constraints: tuple[ConstraintRef, ...]
     minimal: bool  # proved: without any one column or constraint the others can hold
     wanted: tuple[BlamedSymbol, ...] = ()
+    given: tuple[BlamedSymbol, ...] = ()  # the facts that take part
 
 
 @dataclass(frozen=True, slots=True, repr=False)

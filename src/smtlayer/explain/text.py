@@ -68,7 +68,8 @@ def verdict(row: Explanation) -> str:
     if row.status == "fits":
         return "Fits the theory."
     if row.status == "contradicts":
-        return f"{contradicts}: no answer."
+        certain = row.conflict is not None and row.conflict.given and not row.conflict.inputs
+        return f"{'What is given contradicts the theory' if certain else contradicts}: no answer."
     if row.status == "unknown":
         return f"{contradicts}; no repair in time." if row.fits is False else "No answer in time."
     start = f"{contradicts}: repaired" if row.fits is False else "Repaired"
@@ -97,32 +98,41 @@ def _read_lines(row: Explanation) -> list[str]:
     known = [symbol for symbol in row.read if symbol.known]
     free = len(row.read) - len(known)
     tail = [f"{free} not known"] if free else []
+    given = sum(symbol.given for symbol in known)
     if not known:
         return ["nothing: the solver may choose every input"]
     if len(known) <= _SYMBOLS:
         return [", ".join([*map(_read, known), *tail])]
-    least = sorted(known, key=lambda symbol: symbol.certainty)[:_LEAST]
-    count = ", ".join([f"{len(known)} symbols", *tail])
-    return [count, f"least certain: {', '.join(map(_read, least))}"]
+    count = ", ".join([f"{len(known)} symbols", *([f"{given} given"] if given else []), *tail])
+    read = [symbol for symbol in known if not symbol.given]
+    least = sorted(read, key=lambda symbol: symbol.certainty)[:_LEAST]
+    return [count, *([f"least certain: {', '.join(map(_read, least))}"] if least else [])]
 
 
 def _read(symbol: SymbolRead) -> str:
     joint = ": " if symbol.value is None else " = "
-    return f"{symbol.name}{joint}{symbol.shown} ({percent(symbol.certainty)})"
+    part = ", partly given" if any(column.given for column in symbol.columns) else ""
+    sure = "given" if symbol.given else f"{percent(symbol.certainty)}{part}"
+    return f"{symbol.name}{joint}{symbol.shown} ({sure})"
 
 
 def _blame_lines(blame: Contradiction, row: Explanation) -> list[str]:
-    facts = [_blamed(part, _columns(row, part)) for part in blame.inputs]
+    read = [_blamed(part, _columns(row, part)) for part in blame.inputs]
+    facts = [_blamed(part, _columns(row, part)) for part in blame.given]
     goals = [_blamed(part, row.wanted or {}) for part in blame.wanted]
     doubt = [] if blame.minimal else ["(there was no time to show that all of these are needed)"]
+    given = f"the given {_listed(facts, ' and ')}" if facts else ""
     wanted = f"the wanted {_listed(goals, ' and ')}" if goals else ""
-    who = " with ".join(part for part in (_listed(facts, " and "), wanted) if part)
-    single = len(facts) <= 1
-    if not blame.constraints and goals and facts:
+    sides = [part for part in (_listed(read, " and "), given) if part]
+    first, *rest = [part for part in (*sides, wanted) if part] or [""]
+    who = f"{first} with {' and '.join(rest)}" if rest else first
+    single = len(read or facts) <= 1
+    if not blame.constraints and goals and sides:
         verb = "excludes" if single else "exclude"
-        return [f"{_listed(facts, ' and ')} {verb} {wanted}", *doubt]
+        return [f"{' with '.join(sides)} {verb} {wanted}", *doubt]
     if not blame.constraints:
-        alone = sum(len(part.columns) for part in (*blame.inputs, *blame.wanted)) == 1
+        parts = (*blame.inputs, *blame.given, *blame.wanted)
+        alone = sum(len(part.columns) for part in parts) == 1
         return [f"{who} cannot be" if alone else f"{who} exclude each other", *doubt]
     verb = "breaks" if single else "together break"
     labels = [f'"{part.name}"' if part.name else part.label for part in blame.constraints]
@@ -188,7 +198,8 @@ def _wanted_lines(row: Explanation, wanted: Mapping[str, Any], goal: str) -> lis
     many = len(wanted) > _SYMBOLS + 1
     more = [f"other than the answer: {_listed(_equations(other))}"] if many and other else []
     if blame is not None and not blame.inputs:
-        return [f"{goal}: impossible, whatever is read", *more, *_blame_lines(blame, row)]
+        anyway = "with what is given" if blame.given else "whatever is read"
+        return [f"{goal}: impossible, {anyway}", *more, *_blame_lines(blame, row)]
     if blame is not None and before and not other:
         why = [] if blame == row.conflict else ["by itself the reading rules it out:"]
         return [f"{goal}: the answer", *why, *(_blame_lines(blame, row) if why else [])]

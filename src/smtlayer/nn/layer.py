@@ -210,6 +210,7 @@ class SMTLayer(nn.Module, Probabilities):
         logits: Tensor,
         wanted: Tensor | Mapping[str, Any] | None = None,
         known: Tensor | None = None,
+        given: Tensor | None = None,
         *,
         runner_up: bool = False,
         timeout_s: float = 10.0,
@@ -225,6 +226,7 @@ class SMTLayer(nn.Module, Probabilities):
                 then includes whether the reading allows them and, if not, which inputs rule them
                 out by which constraints.
             known: As in `forward`.
+            given: As in `forward`. Facts are shown as given; they are never overruled or blamed.
             runner_up: Whether to look for the best model with other outputs.
             timeout_s: Time limit of each search for constraints, and of each runner-up. Results
                 that were not proved in time are marked.
@@ -242,14 +244,14 @@ class SMTLayer(nn.Module, Probabilities):
         """
         from smtlayer.explain.ask import Explainer
 
-        flat, mask, _ = self._checked(logits, known)
-        refuse_bad(flat, mask, self.theory)
+        flat, mask, facts = self._checked(logits, known, given)
+        refuse_bad(flat, mask, self.theory, facts)
         goal = wanted_signs("SMTLayer.explain", "wanted", self.theory, wanted, logits)
         if self._explainer is None:
             self._explainer = Explainer(self.solver, self._inference, self._weights)
         with torch.autocast(logits.device.type, enabled=False):
             return self._explainer.explain(
-                flat, to_signs(flat, mask), goal, runner_up=runner_up, timeout_s=timeout_s
+                flat, to_signs(flat, mask), goal, facts, runner_up=runner_up, timeout_s=timeout_s
             )
 
     def extra_repr(self) -> str:

@@ -59,12 +59,13 @@ class ConstraintRef:
 
 @dataclass(frozen=True, slots=True)
 class ConstraintCore:
-    """A set of constraints and wanted outputs that contradicts the given inputs."""
+    """A set of constraints, wanted outputs and facts that contradicts the given inputs."""
 
     status: Status  # of everything together; the set is empty unless it is UNSAT
     formulas: tuple[int, ...] = ()  # positions in `theory.formulas`
     outputs: tuple[int, ...] = ()  # columns of the wanted outputs
     minimal: bool = True  # whether it is proved that each member is needed
+    facts: tuple[int, ...] = ()  # columns of the facts
 
 
 @final
@@ -95,34 +96,44 @@ class ConstraintCores:
         self._inputs, self._outputs = columns[: theory.n_inputs], columns[theory.n_inputs :]
 
     def find(
-        self, inputs: Signs = (), outputs: Signs = (), timeout_s: float = 10.0
+        self,
+        inputs: Signs = (),
+        outputs: Signs = (),
+        timeout_s: float = 10.0,
+        *,
+        facts: Signs = (),
     ) -> ConstraintCore:
-        """A minimal set of constraints and wanted outputs that contradicts the inputs.
+        """A minimal set of constraints, wanted outputs and facts that contradicts the inputs.
 
         Deletion starts with the constraints, the last one first, then the formulas of one-hot
-        symbols, then outputs: members that explain more are more likely to stay.
+        symbols, then facts, then outputs: members that explain more are more likely to stay.
 
         Args:
             inputs: Signs of the known inputs, 0 for the others; () for none.
             outputs: Signs of the wanted outputs, 0 for the others; () for none.
             timeout_s: Time limit. A set that could not be minimized in time is not `minimal`.
+            facts: Signs of further inputs, of which the set needs only some; () for none.
         """
         fixed = signed(self._inputs, inputs or [0] * len(self._inputs))
         goal = outputs or [0] * len(self._outputs)
         wanted = {x * s: i for i, (x, s) in enumerate(zip(self._outputs, goal, strict=True)) if s}
+        pairs = zip(self._inputs, facts or [0] * len(self._inputs), strict=True)
+        certain = {x * s: i for i, (x, s) in enumerate(pairs) if s and x * s not in wanted}
         selectors: dict[int, int] = {}
         for place in self._order:
             selectors.setdefault(self._selectors[place], place)  # some may share a literal
         self._oracle.deadline = time.monotonic() + timeout_s
         try:
-            status, core, minimal = _smallest(self._oracle, fixed, [*wanted, *selectors])
+            order = [*wanted, *certain, *selectors]
+            status, core, minimal = _smallest(self._oracle, fixed, order)
         except SolverCrashedError:
             return ConstraintCore(Status.UNKNOWN)
         return ConstraintCore(
             status,
             tuple(sorted(selectors[x] for x in core if x in selectors)),
-            tuple(sorted(wanted[x] for x in core if x not in selectors)),
+            tuple(sorted(wanted[x] for x in core if x in wanted)),
             minimal,
+            tuple(sorted(certain[x] for x in core if x in certain)),
         )
 
 
