@@ -35,6 +35,7 @@ class Reading:
     taken: Any  # None without a model
     truth: Any  # None if it is not known
     bits: tuple[Bit, ...]
+    probability: float | None = None  # of what was read; None if the bits are independent
 
     @property
     def overruled(self) -> bool:
@@ -50,7 +51,9 @@ class Reading:
 
     @property
     def certainty(self) -> float:
-        """The probability that the network assigns to the bits as it read them."""
+        """The probability that the network assigns to what it read."""
+        if self.probability is not None:
+            return self.probability
         return prod((bit.certainty + 1) / 2 for bit in self.bits)
 
     @property
@@ -136,11 +139,13 @@ class Examples:
                 signs.tolist(), self.overruled[i].tolist(), certain.tolist(), strict=True
             )
         ]
-        found, start = [], 0
-        for name, width in zip(read, self.theory.input_widths, strict=True):
-            part = tuple(bits[start : start + width])
-            found.append(Reading(name, read[name], taken[name], truth[name], part))
-            start += width
+        found = []
+        for symbol in self.theory.input_symbols:
+            name, probability = symbol.name, None
+            if symbol.kind == "one-hot" and read[name] is not None:
+                probability = self.logits[i, symbol.columns].float().softmax(-1).max().item()
+            part = tuple(bits[symbol.columns])
+            found.append(Reading(name, read[name], taken[name], truth[name], part, probability))
         return found
 
     def answers(self, i: int) -> tuple[str, str]:
