@@ -62,7 +62,7 @@ def test_html_and_text_show_every_digit(examples):
     view = LongAdditionView(2)
     page = view.html(examples, 0)
     assert page.count("<img") == 4
-    assert "b1 = <span class=\"wrong\">3</span>" in page
+    assert 'b1 = <span class="wrong">3</span>' in page
     assert "truth 8" in page
     assert "b1 = 3" in str(view.terminal(examples, 0, 100))
     assert [symbol.text for symbol in view.symbols(examples, 0)] == ["1", "9", "0", "3"]

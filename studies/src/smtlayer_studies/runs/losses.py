@@ -27,7 +27,7 @@ def likelihood(model: Model, batch: Batch) -> tuple[Tensor, Tensor]:
 
     The likelihood is the probability that the theory holds with these outputs, of all inputs that
     the network may have read. An example whose outputs no input allows has no loss and no gradient;
-    `stats.contradicted` counts them. A conventional head has the cross-entropy, which is the
+    `stats.impossible` counts them. A conventional head has the cross-entropy, which is the
     likelihood of independent outputs.
     """
     if model.layer is None:
