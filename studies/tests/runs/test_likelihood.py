@@ -6,9 +6,10 @@ import pytest
 import torch
 import z3
 
+from helpers import Stop
 from smtlayer import SMTLayer, Theory
 from smtlayer.errors import ConfigError
-from smtlayer_studies.runs import RunConfig, Trainer, load_experiment, run
+from smtlayer_studies.runs import RunConfig, Trainer, load_experiment
 from smtlayer_studies.runs.losses import likelihood, wanted
 from smtlayer_studies.tasks.base import Batch, Model
 from smtlayer_studies.tasks.long_addition.data import digits_of_sum
@@ -18,6 +19,13 @@ from tasks.carry_recursion import log_likelihood
 from tasks.test_long_addition_task import fake_digits
 
 LIKELIHOOD = {"loss": "likelihood"}
+
+
+def long_config(**train):
+    return RunConfig.of(
+        {"task": {"name": "long-addition", "length": 1}, "train": {**train, **LIKELIHOOD}},
+        experiment="mine", method="best", seed=0, device="cpu",
+    )  # fmt: skip
 
 
 def batch_of(targets, **options):
@@ -103,12 +111,7 @@ def test_a_backend_that_does_not_weigh_models_is_refused(task, config):
 
 def test_three_steps_of_long_addition_lower_the_loss():
     task = LongAddition(length=1, digits=fake_digits())
-    config = RunConfig.of(
-        {"task": {"name": "long-addition", "length": 1},
-         "train": {"batch_size": 60, "epochs": 3, "lr": 1e-3, "warmup": 0.0, "clip": 1.0,
-                   **LIKELIHOOD}},
-        experiment="mine", method="best", seed=0, device="cpu",
-    )  # fmt: skip
+    config = long_config(batch_size=60, epochs=3, warmup=0.0)
     trainer = Trainer(task, config)
     model = trainer.run()
     losses = [epoch.loss for epoch in trainer.epochs]
@@ -134,11 +137,13 @@ def test_the_experiments_have_the_published_protocol(length):
     assert experiment.seeds == (0, 1, 2, 3, 4)
 
 
-def test_a_run_on_the_sample_is_recorded(tmp_path):
-    settings = ["train.epochs=1", "task.data=sample", "task.length=1", "train.rows=64",
-                "train.test_rows=40"]  # fmt: skip
-    config = load_experiment("long-addition").config("best", settings=settings, sample=True)
-    record = run(config, tmp_path).record
-    assert record.config["train"]["loss"] == "likelihood"
-    assert {"accuracy", "output_symbols", "representation"} <= set(record.scores)
-    assert record.scores["overruled"] == 0  # a reading always has one digit per image
+def test_a_stopped_training_by_likelihood_goes_on_to_the_same_result(tmp_path):
+    task = LongAddition(length=1, digits=fake_digits())
+    config = long_config(batch_size=20, epochs=2, shift=2, shift_each=True)
+    expected = Trainer(task, config).run()
+    with pytest.raises(KeyboardInterrupt):
+        Trainer(task, config, tmp_path, Stop(4)).run()
+    torch.manual_seed(99)  # a new process would have another state
+    found = Trainer(task, config, tmp_path).run()
+    for one, other in zip(found.parameters(), expected.parameters(), strict=True):
+        assert torch.equal(one, other)
