@@ -83,11 +83,14 @@ def test_a_finished_training_is_not_done_again(task, config, tmp_path):
     assert torch.equal(weights(first), weights(again))
 
 
-def test_a_checkpoint_with_earlier_names_is_resumed(task, config, tmp_path):
+def test_a_checkpoint_with_earlier_names_and_fewer_options_is_resumed(task, config, tmp_path):
     Trainer(task, config(), tmp_path).run()
     state, events = torch.load(tmp_path / "checkpoint.pt"), []
     assert state["config"].startswith("experiment = ")
     state["config"] = state["config"].replace("experiment = ", "row = ")
+    for new in ('decay_shape = "cosine"\n', "shift_each = false\n", 'loss = "cross-entropy"\n'):
+        assert new in state["config"]
+        state["config"] = state["config"].replace(new, "")
     torch.save(state, tmp_path / "checkpoint.pt")
     Trainer(task, config(), tmp_path, events.append).run()
     assert events == []
