@@ -12,7 +12,7 @@ from smtlayer.errors import (
 )
 from smtlayer.nn import SMTLayer
 from smtlayer.solvers import Z3, Auto, Core, Enumerate, Sat, Solution, Status, Table
-from smtlayer.theory import Theory, one_hot
+from smtlayer.theory import Theory, matches, one_hot
 
 __version__ = "0.1.0"
 
@@ -35,5 +35,6 @@ __all__ = [
     "TooLargeError",
     "TooManyModelsError",
     "UnsatisfiableTheoryError",
+    "matches",
     "one_hot",
 ]

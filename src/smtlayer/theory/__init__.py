@@ -2,6 +2,7 @@
 
 from smtlayer.theory.arguments import OneHot as OneHot
 from smtlayer.theory.arguments import one_hot as one_hot
+from smtlayer.theory.automaton import matches as matches
 from smtlayer.theory.signs import to_signs as to_signs
 from smtlayer.theory.symbols import Symbol as Symbol
 from smtlayer.theory.symbols import SymbolKind as SymbolKind

@@ -1,7 +1,7 @@
 """All terms of formulas in flat arrays, read from z3 in one pass."""
 
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -84,6 +84,15 @@ def read_terms(formulas: Sequence[Any]) -> Terms:
         _add(terms, context, ast, [place[child[0]] for child in children])
     terms.roots.extend(place[key] for key in keys)
     return terms
+
+
+def logical_with(terms: Terms, atoms: Container[int]) -> bytearray:
+    """Whether all parts of each term are Boolean, with those at some positions taken as symbols."""
+    found = bytearray(terms.logical)
+    for i, kind in enumerate(terms.kinds):
+        if i in atoms or (not found[i] and kind in _LOGIC and all(found[j] for j in terms.args(i))):
+            found[i] = True
+    return found
 
 
 def _children(ref: Any, ast: Any) -> list[Any]:

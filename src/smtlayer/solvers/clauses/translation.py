@@ -8,7 +8,7 @@ raises an error.
 """
 
 import copy
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -27,11 +27,12 @@ from smtlayer.solvers.clauses.all_different import (
 from smtlayer.solvers.clauses.cnf import MAX_CLAUSES, NUMBERS, Budget, Cnf, join
 from smtlayer.solvers.clauses.equivalence import merge
 from smtlayer.solvers.clauses.integers import bounded_integers
+from smtlayer.solvers.clauses.one_hot import Comparisons, as_booleans, find_comparisons
 from smtlayer.solvers.clauses.tseitin import logical_clauses
 from smtlayer.solvers.lru import Lru
 from smtlayer.theory import Theory
 from smtlayer.theory.declarations import fresh_prefix
-from smtlayer.theory.terms import Terms, read_terms
+from smtlayer.theory.terms import Terms, logical_with, read_terms
 from smtlayer.theory.values import text_of
 
 _CONSTANTS = ("true", "false")
@@ -96,24 +97,24 @@ def _stored(key: tuple[str, str]) -> tuple[Cnf, int] | None:
 @uses_z3
 def _translate(theory: Theory, direct: bool, budget: Budget) -> Cnf:
     """Clauses of the purely Boolean formulas, joined with those that z3 makes of the others."""
-    terms = theory.terms
-    by_z3 = [i for i, root in enumerate(terms.roots) if not terms.logical[root]]
-    logical = [root for root in terms.roots if terms.logical[root]]
-    numbers, variable, top = logical_clauses(terms, logical)
+    terms, compared = theory.terms, find_comparisons(theory)
+    plain = logical_with(terms, compared.names)
+    by_z3 = [i for i, root in enumerate(terms.roots) if not plain[root]]
+    logical = [root for root in terms.roots if plain[root]]
+    numbers, variable, top = logical_clauses(terms, logical, compared.names)
     budget.clauses(int((numbers == 0).sum()))
-    columns = [
-        symbol.name if symbol.kind == "bool" else None
-        for symbol in theory.symbols
-        for _ in range(symbol.width)
-    ]
-    for name in columns:
+    columns = list(_column_names(theory, compared))
+    used = terms.inside(terms.roots[i] for i in by_z3)
+    inside = {terms.names.get(i) for i in used} | {compared.names.get(i) for i in used}
+    for name in (*columns, *({compared.never} & inside)):
         if name is not None and name not in variable:  # in no clause, so it is free
             variable[name] = top = top + 1
+    added, top = compared.clauses(variable, top)
+    numbers = np.concatenate([numbers, join(added)])
     others: list[int] = []
     if by_z3 or None in columns:
-        inside = {terms.names.get(i) for i in terms.inside(terms.roots[i] for i in by_z3)}
         shared = {name: x for name, x in variable.items() if name in inside}
-        own = _Blasted(theory, by_z3, shared, direct, budget)
+        own = _Blasted(theory, by_z3, shared, compared, direct, budget)
         same = join([c for x, y in zip(shared.values(), own.shared, strict=True)
                      for c in ([x, -y - top], [-x, y + top])])  # fmt: skip
         shifted = own.numbers + np.sign(own.numbers) * np.int32(top)
@@ -127,29 +128,41 @@ def _translate(theory: Theory, direct: bool, budget: Budget) -> Cnf:
     return Cnf(*merge(numbers, literals))
 
 
+def _column_names(theory: Theory, compared: Comparisons) -> Iterator[str | None]:
+    """The Boolean of each column; None where z3 translates the symbol."""
+    found = iter(compared.columns)
+    for symbol in theory.symbols:
+        names = next(found) if symbol.domain is not None else None
+        bits = [symbol.name if symbol.kind == "bool" else None] * symbol.width
+        yield from names or bits
+
+
 class _Blasted:
     """The formulas at some places as clauses, by z3's tactics; `symbols` get variables, too."""
 
     def __init__(
-        self, theory: Theory, places: Sequence[int], symbols: Iterable[str], direct: bool,
-        budget: Budget,
+        self, theory: Theory, places: Sequence[int], symbols: Iterable[str],
+        compared: Comparisons, direct: bool, budget: Budget,
     ) -> None:  # fmt: skip
         own = copy.deepcopy(theory)
         context, formulas = own.inputs[0].ctx, own.formulas
         prefix = fresh_prefix(formulas, "column")  # no user's symbol has such a name
-        asked = [c for s in own.symbols if s.kind != "bool" for c in s.column_terms]
+        columns = [column for symbol in own.symbols for column in symbol.column_terms]
+        names = _column_names(theory, compared)
+        asked = [column for column, name in zip(columns, names, strict=True) if name is None]
         asked += [z3.Bool(name, context) for name in symbols]
         literals = [z3.FreshBool(prefix, ctx=context) for _ in asked]
         equations = [x == c for x, c in zip(literals, asked, strict=True)]
-        whole = bounded_integers([*(formulas[i] for i in places), *equations], budget)
+        chosen = as_booleans(own, [formulas[i] for i in places], compared)
+        whole = bounded_integers([*chosen, *equations], budget)
         plain = list(_apply(_PLAIN, whole, context))
         groups, rest = all_different_groups(plain) if direct else ([], plain)
         self._direct = DirectEncoding.of(groups, prefix)
         budget.clauses(estimated_clauses(read_terms(plain)), "about ")
         goal = _apply(_BLAST, [*rest, *self._direct.definitions], context)
-        names = [x.decl().name() for x in (*literals, *self._direct.literals)]
-        self.numbers, variable = _export(goal, names, context)
-        found = [variable[name] for name in names]
+        asked_names = [x.decl().name() for x in (*literals, *self._direct.literals)]
+        self.numbers, variable = _export(goal, asked_names, context)
+        found = [variable[name] for name in asked_names]
         n_columns, self._variables = len(asked) - len(list(symbols)), found[len(asked) :]
         self.columns, self.shared = found[:n_columns], found[n_columns : len(asked)]
 

@@ -4,7 +4,8 @@ Terms that are clauses already stay as they are. Every other term gets one varia
 equivalent to it, shared by all its uses, so the symbols determine all variables.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 
 import numpy as np
 import z3
@@ -17,15 +18,17 @@ _EQUATIONS = (z3.Z3_OP_EQ, z3.Z3_OP_IFF, z3.Z3_OP_XOR, z3.Z3_OP_DISTINCT)
 
 
 def logical_clauses(
-    terms: Terms, roots: Sequence[int]
+    terms: Terms, roots: Sequence[int], atoms: Mapping[int, str] = MappingProxyType({})
 ) -> tuple[NDArray[np.int32], dict[str, int], int]:
     """Clauses that assert the terms at these positions, all of whose subterms are Boolean.
+
+    Equations and disequations at the positions `atoms` are symbols of these names, or negated ones.
 
     Returns:
         The literals of all clauses, each clause ended by a 0; the variable of each symbol; and the
         number of variables.
     """
-    found = _Tseitin(terms)
+    found = _Tseitin(terms, atoms)
     for clause in found.asserted(roots):
         found.add(*map(found.literal, clause))
     return np.array(found.numbers, dtype=NUMBERS), found.variable, found.top
@@ -34,8 +37,8 @@ def logical_clauses(
 class _Tseitin:
     """Translates terms, each given as its position plus 1, with a minus sign if negated."""
 
-    def __init__(self, terms: Terms) -> None:
-        self._terms, self._kinds = terms, terms.kinds
+    def __init__(self, terms: Terms, atoms: Mapping[int, str]) -> None:
+        self._terms, self._kinds, self._atoms = terms, terms.kinds, atoms
         self._uses = np.bincount(terms.flat, minlength=len(terms.kinds)).tolist()
         self._literals: dict[int, int] = {}  # by positive term
         self.numbers: list[int] = []
@@ -60,6 +63,8 @@ class _Tseitin:
                 stack.extend(-part for part in reversed(self._parts(-term)))
             elif self._is_or(term):
                 yield self._parts(term)
+            elif abs(term) - 1 in self._atoms:
+                yield [term]
             elif kind in _EQUATIONS and len(self._args(term)) == 2:
                 one, other = self._args(term)
                 other = other if (term > 0) == (kind in _EQUATIONS[:2]) else -other
@@ -79,7 +84,9 @@ class _Tseitin:
             if new in known:
                 stack.pop()
                 continue
-            args = self._parts(new if self._is_or(new) else -new) or self._args(new)
+            args = self._parts(new if self._is_or(new) else -new)
+            if not args and new - 1 not in self._atoms:
+                args = self._args(new)
             missing = [abs(arg) for arg in args if abs(arg) not in known]
             if missing:
                 stack.extend(missing)
@@ -127,8 +134,10 @@ class _Tseitin:
     def _gate(self, term: int, args: list[int]) -> int:
         """The literal of a term with these arguments, with the clauses that define it."""
         kind = self._kinds[term - 1]
+        if term - 1 in self._atoms:
+            return self._symbol(self._atoms[term - 1]) * (1 if kind == z3.Z3_OP_EQ else -1)
         if kind == z3.Z3_OP_UNINTERPRETED:
-            return self.variable.setdefault(self._terms.names[term - 1], self._new())
+            return self._symbol(self._terms.names[term - 1])
         if kind == z3.Z3_OP_ITE:
             return self._choice(*args)
         if kind in _EQUATIONS[:3]:
@@ -145,6 +154,11 @@ class _Tseitin:
             self.add(found, -arg)
         self.add(-found, *args)
         return -found if always or kind == z3.Z3_OP_AND else found
+
+    def _symbol(self, name: str) -> int:
+        if name not in self.variable:
+            self.variable[name] = self._new()
+        return self.variable[name]
 
     def _new(self) -> int:
         self.top += 1
