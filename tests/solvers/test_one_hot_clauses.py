@@ -26,7 +26,8 @@ FINITE = {
     "a real number": lambda: Theory((x == 0.5) == (s == "red"), [S], [one_hot(x, [0.5, 1, 2])]),
     "a Boolean as one-hot": lambda: Theory(
         (value0 == True) == (s == "red"), [S], [one_hot(value0, [False, True])]),  # noqa: E712
-    "a Boolean of a taken name": lambda: Theory(value0 == (s == "red"), [S], [value0]),
+    "a Boolean of a taken name": lambda: Theory(value0 != (s == "red"), [S], [value0]),
+    "a Boolean as one-hot at the top": lambda: Theory(value0, [S], [one_hot(value0, [False, True])]),
     "with bits": lambda: Theory(z3.Implies(s == "red", z3.UGT(bits, 4)), [S], [bits]),
     "with bits, other forms": lambda: Theory(
         z3.If(z3.And(s != "red", z3.StringVal("blue") != s, s != "grey"), bits + 1, bits) == 3,

@@ -75,6 +75,11 @@ def test_the_syntax_of_python(pattern):
     assert_same_words(pattern, 2, "abc{}]")
 
 
+@pytest.mark.parametrize("pattern", ["a{1,2}b*", "(ab?){2,3}c?", "a{0,3}(b|ab)", "a{,5}b{3}"])
+def test_limited_repetitions(pattern):
+    assert_same_words(pattern, 5)
+
+
 @pytest.mark.parametrize("seed", seeds(8, 40))
 def test_the_clauses_have_one_model_per_word(seed):
     rng = random.Random(seed)

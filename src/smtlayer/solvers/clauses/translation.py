@@ -106,6 +106,7 @@ def _translate(theory: Theory, direct: bool, budget: Budget) -> Cnf:
     columns = list(_column_names(theory, compared))
     used = terms.inside(terms.roots[i] for i in by_z3)
     inside = {terms.names.get(i) for i in used} | {compared.names.get(i) for i in used}
+    inside |= {symbol.name for symbol in theory.symbols if symbol.kind == "one-hot"}
     for name in (*columns, *({compared.never} & inside)):
         if name is not None and name not in variable:  # in no clause, so it is free
             variable[name] = top = top + 1
