@@ -27,7 +27,7 @@ FINITE = {
     "a Boolean as one-hot": lambda: Theory(
         (value0 == True) == (s == "red"), [S], [one_hot(value0, [False, True])]),  # noqa: E712
     "a Boolean of a taken name": lambda: Theory(value0 != (s == "red"), [S], [value0]),
-    "a Boolean as one-hot at the top": lambda: Theory(value0, [S], [one_hot(value0, [False, True])]),
+    "an asserted one-hot Boolean": lambda: Theory(value0, [S], [one_hot(value0, [False, True])]),
     "with bits": lambda: Theory(z3.Implies(s == "red", z3.UGT(bits, 4)), [S], [bits]),
     "with bits, other forms": lambda: Theory(
         z3.If(z3.And(s != "red", z3.StringVal("blue") != s, s != "grey"), bits + 1, bits) == 3,
