@@ -17,7 +17,8 @@ from smtlayer.solvers.host.listed_repairs import ListedRepairs
 from smtlayer.solvers.host.memory import Memory
 from smtlayer.solvers.host.solver import HostSolver
 from smtlayer.solvers.search.maxsat import cheapest_repair
-from smtlayer.solvers.search.oracle import Answer, exact_integers, fact_literals, signed
+from smtlayer.solvers.search.oracle import Answer, fact_literals, signed
+from smtlayer.solvers.search.soft import one_hot_columns, soft_literals
 from smtlayer.solvers.search.unsat_core import blamed_columns
 from smtlayer.solvers.validation import check_count, check_limits, check_theory_given
 from smtlayer.solvers.workers.options import WorkerOptions, Workers, check_workers, row_stage
@@ -92,13 +93,13 @@ class Sat(WorkerOptions):
         stage = row_stage(theory, open_row, "Sat", limit_ms, self.workers)
         stage = clash_filter(stage, cnf, theory)
         if self.remember:
-            stage = Memory(stage, self.remember)
+            stage = Memory(stage, self.remember, one_hot_columns(theory))
             stage = ListedRepairs(stage, cnf, theory.n_inputs, self.remember)
         return HostSolver(theory, stage, name="Sat", limit_ms=limit_ms, deterministic=False)
 
 
 def _open(cnf: Cnf, timeout_ms: int, theory: Theory) -> "SatRow":
-    return SatRow(cnf, theory.n_inputs, timeout_ms)
+    return SatRow(cnf, theory.n_inputs, timeout_ms, one_hot_columns(theory))
 
 
 @final
@@ -109,8 +110,10 @@ class SatRow:
     decides every variable; then the decided literals are the only model.
     """
 
-    def __init__(self, cnf: Cnf, n_inputs: int, timeout_ms: int) -> None:
-        self._cnf = cnf
+    def __init__(
+        self, cnf: Cnf, n_inputs: int, timeout_ms: int, one_hot: Sequence[range] = ()
+    ) -> None:
+        self._cnf, self._one_hot = cnf, one_hot
         self._inputs, self._outputs = cnf.columns[:n_inputs], cnf.columns[n_inputs:]
         # Propagation does not report literals that the clauses alone decide.
         known = facts(cnf.numbers, cnf.n_variables)
@@ -201,17 +204,11 @@ class SatRow:
     def _undecided(
         self, follows: set[int], inputs: Signs, weights: Sequence[float]
     ) -> dict[int, int]:
-        """The weight of each literal that the inputs ask for and that propagation leaves open."""
+        """The soft literals of the inputs that propagation leaves open."""
         open_ = {
-            i: x * inputs[i]
-            for i, x in enumerate(self._inputs)
-            if inputs[i] and x not in follows and -x not in follows and weights[i] < math.inf
+            i: x for i, x in enumerate(self._inputs) if x not in follows and -x not in follows
         }
-        soft: dict[int, int] = {}
-        for i, weight in exact_integers({i: weights[i] for i in open_}).items():
-            # columns that agree share a literal
-            soft[open_[i]] = soft.get(open_[i], 0) + weight
-        return soft
+        return soft_literals(open_, inputs, weights, self._one_hot)
 
     def _forget(self) -> None:
         """Drops the clauses added for one repair; their variables are free again.

@@ -1,7 +1,6 @@
 """The backend `Z3`: any theory, in one incremental z3 solver with assumptions."""
 
 import copy
-import math
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -16,7 +15,8 @@ from smtlayer.solvers.base import Row, Signs, Solver, Status
 from smtlayer.solvers.host.memory import Memory
 from smtlayer.solvers.host.solver import HostSolver
 from smtlayer.solvers.search.maxsat import Repair, cheapest_repair
-from smtlayer.solvers.search.oracle import Answer, exact_integers, fact_literals, signed
+from smtlayer.solvers.search.oracle import Answer, fact_literals, signed
+from smtlayer.solvers.search.soft import one_hot_columns, soft_literals
 from smtlayer.solvers.search.unsat_core import blamed_columns
 from smtlayer.solvers.validation import check_count, check_limits, check_theory_given
 from smtlayer.solvers.workers.options import WorkerOptions, Workers, check_workers, row_stage
@@ -63,7 +63,7 @@ class Z3(WorkerOptions):
         open_row = replace(self, workers=0).open  # an executor could not travel to the workers
         stage = row_stage(theory, open_row, "Z3", self.timeout_ms, self.workers)
         if self.remember:
-            stage = Memory(stage, self.remember)
+            stage = Memory(stage, self.remember, one_hot_columns(theory))
         limit_ms = self.timeout_ms
         return HostSolver(theory, stage, name="Z3", limit_ms=limit_ms, deterministic=False)
 
@@ -88,6 +88,7 @@ class Z3Row:
         self.top = 0
         self._inputs = [self._column(column) for column in own.inputs]
         self._outputs = [self._column(column) for column in own.outputs]
+        self._one_hot = one_hot_columns(theory)
         self._timeout_s = options.timeout_ms / 1000
         self.deadline = 0.0
 
@@ -107,8 +108,7 @@ class Z3Row:
     def maximize(self, inputs: Signs, weights: Sequence[float], outputs: Signs) -> Row:
         """A model with the wanted outputs that overrules inputs of the least total weight."""
         self._start()
-        rows = zip(self._inputs, inputs, weights, strict=True)
-        soft = exact_integers({x * s: w for x, s, w in rows if s and w < math.inf})
+        soft = soft_literals(dict(enumerate(self._inputs)), inputs, weights, self._one_hot)
         facts = fact_literals(self._inputs, inputs, weights)
         before = self.top
         self._solver.push()  # what the search adds is gone afterwards

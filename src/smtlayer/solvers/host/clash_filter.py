@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from smtlayer.solvers.base import Status
 from smtlayer.solvers.clauses.cnf import Cnf, open_solver
 from smtlayer.solvers.host.questions import Answers, Questions, Stage
+from smtlayer.solvers.search.soft import one_hot_columns
 from smtlayer.theory import Theory
 
 _MOST = 100_000  # pairs; where there are more, looking at them takes longer than asking
@@ -35,8 +36,7 @@ class Clashes:
 
 def clashes(cnf: Cnf, theory: Theory) -> Clashes:
     """Pairs that unit propagation finds, and the columns of each one-hot symbol as a group."""
-    one_hot = [symbol for symbol in theory.input_symbols if symbol.kind == "one-hot"]
-    groups = [np.arange(symbol.columns.start, symbol.columns.stop) for symbol in one_hot]
+    groups = [np.array(columns) for columns in one_hot_columns(theory)]
     sizes = np.array([len(group) for group in groups], dtype=np.intp)
     columns = np.concatenate([*groups, np.zeros(0, dtype=np.intp)])
     return Clashes(_pairs(cnf, theory.n_inputs), columns, np.cumsum(sizes) - sizes)

@@ -5,10 +5,13 @@ from hashlib import blake2b
 from typing import final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from smtlayer.solvers.base import Status
 from smtlayer.solvers.host.questions import Answers, Questions, Stage
 from smtlayer.solvers.lru import Lru
+
+_LARGEST = 2.0**1000  # differences of larger weights could overflow
 
 
 @final
@@ -21,17 +24,20 @@ class Memory:
     |---|---|
     | `solve` | inputs |
     | `core` | inputs, wanted outputs, the order of the observed inputs by weight, the facts |
-    | `maximize` | inputs, wanted outputs, the weights of the observed inputs |
+    | `maximize` | inputs, wanted outputs, the weights of the observed inputs, up to a constant added to a one-hot symbol |
     | `maximize` that overrules no input | inputs, wanted outputs; shared with `solve` |
 
     Rows of one batch with the same key are asked once. UNKNOWN is not remembered, nor a repair that
     is not proved cheapest: next time there may be more time. A solver that is `deterministic` must
     give the same model to all questions with the last key, as one does that takes the first of
-    several equally good models. The `size` answers that were used last are kept.
+    several equally good models. The `size` answers that were used last are kept. `one_hot` lists
+    columns of which exactly one is true.
     """
 
-    def __init__(self, following: Stage, size: int) -> None:
+    def __init__(self, following: Stage, size: int, one_hot: Sequence[range] = ()) -> None:
         self._following = following
+        widths = {len(columns) for columns in one_hot}
+        self._symbols = [np.array([list(x) for x in one_hot if len(x) == w]) for w in widths]
         self._records = Lru[bytes, bytes](size)
 
     def __len__(self) -> int:
@@ -45,7 +51,7 @@ class Memory:
             # A row without a model may have a repair all the same, so only models count.
             records = [r if r and r[0] == Status.SAT else None for r in records]
             if None in records:
-                keys = _repair_keys(questions, plain)
+                keys = _repair_keys(questions, self._symbols)
                 records = [r or self._records.get(k) for r, k in zip(records, keys, strict=True)]
         first: dict[bytes, int] = {}  # the first row with each key that is not remembered
         for i, key in enumerate(keys):
@@ -85,13 +91,25 @@ def _keys(questions: Questions) -> list[bytes]:
     return [blake2b(row, digest_size=16, person=kind).digest() for row in rows]
 
 
-def _repair_keys(questions: Questions, keys: Sequence[bytes]) -> list[bytes]:
-    """The keys of rows, extended by the weights of their observed inputs."""
-    rows = zip(keys, np.where(questions.inputs != 0, questions.weights, 0.0), strict=True)
-    return [
-        blake2b(weights, digest_size=16, salt=key, person=b"repair").digest()
-        for key, weights in rows
-    ]
+def _repair_keys(questions: Questions, symbols: Sequence[NDArray[np.intp]]) -> list[bytes]:
+    """One digest per row of the wanted outputs and the signed weights of its inputs.
+
+    A constant added to the signed weights of a one-hot symbol changes no repair, see `soft.py`, so
+    their differences to the second-largest are taken. Two floats hold a difference exactly.
+    """
+    signed = np.where(questions.inputs != 0, questions.weights, 0.0) * questions.inputs
+    errors = np.zeros_like(signed) if symbols else signed[:, :0]
+    for columns in symbols:
+        given = signed[:, columns]  # (B, symbols, values)
+        whole = ((given != 0) & (np.abs(given) < _LARGEST)).all(-1, keepdims=True)
+        values = np.where(whole, given, 0.0)
+        second = np.partition(values, -2)[..., -2:-1]
+        difference = values - second
+        rounded = values - difference  # Knuth's error-free difference
+        signed[:, columns] = np.where(whole, difference, given)
+        errors[:, columns] = (values - (difference + rounded)) + (rounded - second)
+    rows = np.concatenate([signed.view(np.int8), errors.view(np.int8), questions.outputs], axis=1)
+    return [blake2b(row, digest_size=16, person=b"repair").digest() for row in rows]
 
 
 def _split(answers: Answers) -> list[bytes]:
