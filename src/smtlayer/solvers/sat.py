@@ -205,9 +205,7 @@ class SatRow:
         self, follows: set[int], inputs: Signs, weights: Sequence[float]
     ) -> dict[int, int]:
         """The soft literals of the inputs that propagation leaves open."""
-        open_ = {
-            i: x for i, x in enumerate(self._inputs) if x not in follows and -x not in follows
-        }
+        open_ = {i: x for i, x in enumerate(self._inputs) if x not in follows and -x not in follows}
         return soft_literals(open_, inputs, weights, self._one_hot)
 
     def _forget(self) -> None:

@@ -24,7 +24,7 @@ class Memory:
     |---|---|
     | `solve` | inputs |
     | `core` | inputs, wanted outputs, the order of the observed inputs by weight, the facts |
-    | `maximize` | inputs, wanted outputs, the weights of the observed inputs, up to a constant added to a one-hot symbol |
+    | `maximize` | wanted outputs, signed weights, up to a constant of a one-hot symbol |
     | `maximize` that overrules no input | inputs, wanted outputs; shared with `solve` |
 
     Rows of one batch with the same key are asked once. UNKNOWN is not remembered, nor a repair that

@@ -38,9 +38,7 @@ def soft_literals(
         weights: The weight of each input; facts, of infinite weight, have no soft literal.
         one_hot: Columns of which exactly one is true; shifted if all undecided ones are observed.
     """
-    undecided = {
-        i: x for i, x in columns.items() if not (inputs[i] and weights[i] == math.inf)
-    }
+    undecided = {i: x for i, x in columns.items() if not (inputs[i] and weights[i] == math.inf)}
     sizes = exact_integers({i: weights[i] for i in undecided if inputs[i]})
     gain = {i: size * inputs[i] for i, size in sizes.items()}
     for group in one_hot:
