@@ -20,6 +20,7 @@ from smtlayer_benchmarks.scaling import Cost
 from smtlayer_benchmarks.scaling_plot import draw_scaling
 from smtlayer_cli.lab_plot import draw_lab
 from smtlayer_studies.reports.picture_stamps import png_stamp, records_digest, stamp_png
+from smtlayer_studies.reports.published import PUBLISHED
 from smtlayer_studies.reports.render import markdown
 from smtlayer_studies.reports.result_tables import (
     paper_tables,
@@ -241,6 +242,17 @@ def published(folder: Path = ROOT / "studies" / "results") -> str:
     return markdown([table]) if table.rows else "No records yet."
 
 
+def beyond_the_paper(folder: Path = ROOT / "studies" / "results") -> str:
+    """The README's sentence on the same experiments: ours, and the best published result."""
+    best = [r for r in results_in(folder) if r.experiment in PUBLISHED and r.method == "best"]
+    parts = [
+        f"{PUBLISHED[r.experiment].title} {r.mean:.1f} % (best published: "
+        f"{PUBLISHED[r.experiment].methods[-1].accuracy:.1f} %)"
+        for r in best
+    ]
+    return ", ".join(parts) or "no records yet"
+
+
 def results_in(folder: Path) -> list[Result]:
     """The results of all records in a folder."""
     kept = read_results(folder)
@@ -305,7 +317,11 @@ TABLES = {
     "readings": readings,
 }
 # within a line
-INLINE = {"sudoku-ratio": sudoku_ratio, "algebra-as-printed": algebra_as_printed}
+INLINE = {
+    "sudoku-ratio": sudoku_ratio,
+    "algebra-as-printed": algebra_as_printed,
+    "beyond-the-paper": beyond_the_paper,
+}
 RESULTS = {"table1": table1, "published": published, "summary": results_summary}  # on several pages
 
 # The function that draws each picture, and its records.

@@ -70,8 +70,13 @@ def test_the_page_has_the_table_of_its_records(tmp_path):
     assert "| 2-digit numbers | A-NeSI † | 96.0 |" in text
     assert "15-digit" not in page["table1"](tmp_path)
     assert "15-digit" not in page["results_summary"](tmp_path)
-    (tmp_path / "other").mkdir()
-    assert page["published"](keep(tmp_path / "other", record())) == "No records yet."
+    assert page["beyond_the_paper"](tmp_path) == (
+        "2-digit numbers 98.0 % (best published: 96.4 %), "
+        "15-digit numbers 87.5 % (best published: 80.8 %)"
+    )
+    bare = keep(tmp_path / "bare", record())
+    assert page["published"](bare) == "No records yet."
+    assert page["beyond_the_paper"](bare) == "no records yet"
 
 
 @pytest.mark.parametrize("experiment", PUBLISHED)
