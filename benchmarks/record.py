@@ -45,6 +45,20 @@ def repairs() -> str:
     return output(sys.executable, HERE / "repairs.py", "--boards", "100")
 
 
+def rivals(*names: str) -> str:
+    """The present record, with the lines of the rivals that ran here replaced."""
+    found = output(sys.executable, HERE / "rivals" / "run.py", "--json", *names)
+    return merged((RECORDS / "rivals.jsonl").read_text(encoding="utf-8"), found)
+
+
+def merged(kept: str, found: str) -> str:
+    """The lines of two records of rivals; those found now replace all of the same rival."""
+    new = found.splitlines()
+    ran = {json.loads(line)["rival"] for line in new}
+    old = [line for line in kept.splitlines() if json.loads(line)["rival"] not in ran]
+    return "".join(f"{line}\n" for line in (*old, *new))
+
+
 def lab() -> str:
     """Every line of the present record, with its problem, rules and options."""
     lines = (RECORDS / "lab.jsonl").read_text().splitlines()
@@ -69,7 +83,7 @@ def readings() -> str:
     return "\n".join(parts)
 
 
-FILES: dict[str, tuple[str, Callable[[], str]]] = {
+FILES: dict[str, tuple[str, Callable[..., str]]] = {
     "cpu": ("cpu.jsonl", cpu),
     "repairs": ("repairs.jsonl", repairs),
     "lab": ("lab.jsonl", lab),
@@ -107,6 +121,8 @@ def add_validation(folders: Sequence[str], file: Path = RECORDS / "validation.js
 def main(words: Sequence[str]) -> None:
     if words[:1] == ["validation"]:
         return add_validation(words[1:])
+    chosen = words[1:] if words[:1] == ["rivals"] else ()
+    words = words[: len(words) - len(chosen)]
     unknown = [word for word in words if word not in FILES]
     if unknown:
         raise SystemExit(
@@ -114,7 +130,7 @@ def main(words: Sequence[str]) -> None:
         )
     for name in words or [name for name in FILES if name != "h200"]:
         file, make = FILES[name]
-        text = make()
+        text = make(*chosen)
         (RECORDS / file).write_text(text, encoding="utf-8")
     output(sys.executable, HERE / "tables.py", "--write")
     return None

@@ -138,6 +138,30 @@ def repairs() -> str:
     return f"{table(heads, rows)}\n\n{recorded(read('repairs'))}"
 
 
+def rivals() -> str:
+    """Other libraries, run beside this one; what differs is given once per library."""
+    found = read("rivals")
+    rows, named = [], set()
+    for r in found:
+        low, high = (f"{share:.3g}" for share in r["ratio_quartiles"])
+        sign = "x faster" if r["faster"] else "x the time"
+        differs = "as above" if r["rival"] in named else f"{r['differs']}."
+        named.add(r["rival"])
+        rows.append((
+            f"{r['title']} {r['version']}".strip(), f"{r['problem']}: {r['size']}",
+            f"{duration(r, 'theirs')} ({r['setup']})", duration(r, "ours"),
+            f"**{r['ratio']:.3g} {sign}** ({low} to {high})", f"{r['agreement']}.", differs,
+        ))  # fmt: skip
+    heads = ("rival", "problem", "theirs", "ours", "ratio", "results", "what differs")
+    return f"{table(heads, rows)}\n\n{recorded(found)}"
+
+
+def duration(record: dict[str, Any], side: str) -> str:
+    """The median time of one side of a comparison with a rival."""
+    ms = record[f"{side}_ms"][0]
+    return time(ms) if record["per"] == "batch" else f"{ms / 1000:.2g} s per {record['per']}"
+
+
 def lab() -> str:
     """Rules by problems, with the default learning rates."""
     rows = [

@@ -1,0 +1,128 @@
+"""The shape of a comparison with another library, and the timing of both sides."""
+
+import statistics
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from smtlayer_studies.tasks.data import data_folder
+
+REQUIREMENTS = Path(__file__).parent / "requirements"
+Side = Callable[[int], object]  # the number of the batch -> the results
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """Whether both sides agree, in words, with the scores of each side if there are some."""
+
+    holds: bool
+    text: str
+    scores: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """One size of a problem, ready to run on both sides.
+
+    Both sides are called with 0, 1, ..., `repeats`, and handle the batch of that number: no batch
+    comes twice, so that no cache has its answers. Batch 0 is the warm-up.
+    """
+
+    size: str
+    ours: Side
+    theirs: Mapping[str, Side]  # by set-up; the fastest one counts
+    agreement: Callable[[], Agreement]  # after the timing
+    per: str = "batch"
+    share: float = 1.0  # of `per` that one call handles
+    repeats: int = 10
+
+
+@dataclass(frozen=True)
+class Rival:
+    """Another library, or code written by hand, on one problem."""
+
+    name: str
+    title: str
+    distribution: str | None  # None: needs nothing but PyTorch
+    module: str
+    problem: str
+    differs: str
+    bar: float  # theirs over ours if `faster`, else ours over theirs
+    faster: bool
+    cases: Callable[[], Iterable[Case]]
+    data: str = ""  # a path in the data folder
+
+    def missing(self) -> str | None:
+        """Why this rival cannot run here, and what to do; None if it can."""
+        if self.distribution and find_spec(self.module.partition(".")[0]) is None:
+            file = f"benchmarks/rivals/requirements/{self.name}.txt"
+            return (
+                f"{self.distribution} is not installed. "
+                f"Install it with: pip install --no-deps -r {file}"
+            )
+        folder = data_folder()
+        if self.data and (folder is None or not (folder / self.data).exists()):
+            return (
+                f"it needs {self.data} in the data folder. "
+                f"Name the folder that contains it with SMTLAYER_DATA."
+            )
+        return None
+
+    def version(self) -> str:
+        """The installed version, or nothing for code written by hand."""
+        return version(self.distribution) if self.distribution else ""
+
+
+def compare(rival: Rival, case: Case) -> dict[str, Any]:
+    """Times both sides of a case in turn and returns its record."""
+    ours, theirs = interleaved(case.ours, case.theirs, case.repeats)
+    setup = min(theirs, key=lambda name: statistics.median(theirs[name]))
+    pairs = list(zip(ours, theirs[setup], strict=True))
+    ratios = [b / a if rival.faster else a / b for a, b in pairs]
+    ratio = statistics.median(ratios)
+    found = case.agreement()
+    return {
+        "rival": rival.name, "title": rival.title, "version": rival.version(),
+        "problem": rival.problem, "size": case.size, "per": case.per,
+        "ours_ms": milliseconds(ours, case), "theirs_ms": milliseconds(theirs[setup], case),
+        "setup": setup,
+        "setups_ms": {name: milliseconds(times, case)[0] for name, times in theirs.items()},
+        "ratio": ratio, "ratio_quartiles": quartiles(ratios), "repeats": case.repeats,
+        "faster": rival.faster, "bar": rival.bar,
+        "met": ratio >= rival.bar if rival.faster else ratio <= rival.bar,
+        "agrees": found.holds, "agreement": found.text, "scores": dict(found.scores),
+        "differs": rival.differs,
+    }  # fmt: skip
+
+
+def milliseconds(times: list[float], case: Case) -> list[float]:
+    """Median and quartiles, scaled to what the case counts."""
+    found = (statistics.median(times), *quartiles(times))
+    return [seconds * 1000 / case.share for seconds in found]
+
+
+def quartiles(values: list[float]) -> list[float]:
+    """The first and the third quartile."""
+    if len(values) == 1:
+        return values * 2
+    first, _, third = statistics.quantiles(values, n=4, method="inclusive")
+    return [first, third]
+
+
+def interleaved(
+    ours: Side, theirs: Mapping[str, Side], repeats: int
+) -> tuple[list[float], dict[str, list[float]]]:
+    """Seconds of each side, measured in turn after one warm-up, so that load affects both."""
+    sides = {"": ours, **theirs}
+    times: dict[str, list[float]] = {name: [] for name in sides}
+    for repeat in range(repeats + 1):
+        for name, action in sides.items():
+            start = time.perf_counter()
+            action(repeat)
+            if repeat:
+                times[name].append(time.perf_counter() - start)
+    return times.pop(""), times

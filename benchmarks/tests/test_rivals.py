@@ -1,0 +1,200 @@
+"""Rivals run beside smtlayer where they are installed; what needs none of them is tested here."""
+
+import json
+import runpy
+import sys
+from itertools import product
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+import torch
+from torch import nn
+
+import bio_tags
+import comparison
+import cp_sat_selection
+import klay_addition
+import mnist_addition
+import road_r
+from comparison import Agreement, Case, Rival, compare
+from smtlayer import SMTLayer
+
+ROOT = Path(__file__).parents[2]
+RUN = runpy.run_path(str(ROOT / "benchmarks" / "rivals" / "run.py"))
+NAMES = {"pishield", "bio-tags", "cp-sat", "klay", "deepproblog", "ltn"}
+
+
+def table(records):
+    """The page's table of some records."""
+    made = runpy.run_path(str(ROOT / "benchmarks" / "tables.py"))["rivals"]
+    made.__globals__["read"] = lambda name: records if name == "rivals" else []
+    return made()
+
+
+def test_the_runner_lists_the_rivals(capsys):
+    assert RUN["main"](["--list"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert {line.partition(":")[0] for line in lines} == NAMES == set(RUN["RIVALS"])
+
+
+@pytest.mark.parametrize("name", sorted(NAMES - {"bio-tags"}))
+def test_a_rival_that_is_not_installed_is_skipped_with_its_requirements_file(
+    name, monkeypatch, capsys
+):
+    monkeypatch.setattr(comparison, "find_spec", lambda _: None)
+    assert RUN["main"]([name, "--json"]) == 1
+    printed = capsys.readouterr()
+    assert not printed.out
+    path = f"benchmarks/rivals/requirements/{name}.txt"
+    distribution = RUN["RIVALS"][name].distribution
+    assert printed.err == (
+        f"skipped {name}: {distribution} is not installed. "
+        f"Install it with: pip install --no-deps -r {path}\n"
+    )
+    pins = [line for line in (ROOT / path).read_text().splitlines() if line[0] != "#"]
+    assert pins[0].startswith(f"{distribution}==")
+    assert all("==" in pin for pin in pins)
+
+
+def test_a_rival_without_its_data_is_skipped(monkeypatch, tmp_path):
+    monkeypatch.setenv("SMTLAYER_DATA", str(tmp_path))
+    monkeypatch.setattr(comparison, "find_spec", lambda _: object())
+    assert RUN["RIVALS"]["pishield"].missing() == (
+        "it needs road-r/requirements.cnf in the data folder. "
+        "Name the folder that contains it with SMTLAYER_DATA."
+    )
+
+
+def test_an_unknown_rival_is_refused(capsys):
+    with pytest.raises(SystemExit):
+        RUN["main"](["satnet"])
+    assert "expects names among pishield, bio-tags" in capsys.readouterr().err
+
+
+def test_viterbi_finds_the_best_legal_tags():
+    scores = torch.randn(20, 3, bio_tags.TAGS, generator=torch.Generator().manual_seed(0))
+    every = torch.tensor(list(product(range(bio_tags.TAGS), repeat=3)))
+    every = every[bio_tags.legal(every)]
+    totals = torch.stack([scores[:, i, every[:, i]] for i in range(3)]).sum(0)
+    best = every[totals.argmax(-1)]
+    assert torch.equal(bio_tags.sparse_viterbi()(scores), best)
+    assert torch.equal(bio_tags.dense_viterbi(scores), best)
+
+
+def test_bio_tags_agree_with_viterbi_and_are_recorded(monkeypatch, capsys):
+    small = Rival(**vars(bio_tags.RIVAL) | {"cases": lambda: bio_tags.cases(4, 6, repeats=2)})
+    assert RUN["run"]([small], as_json=True) == [True, True]
+    records = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [r["agrees"] for r in records] == [True, True]
+    for r in records:
+        assert {"commit", "written", "machine", "ratio", "ratio_quartiles", "met"} <= set(r)
+        assert r["setup"] in r["setups_ms"]
+        assert "6 of 6 rows are equal" in r["agreement"]
+    rows = table(records).splitlines()
+    assert rows[0].startswith(
+        "| rival | problem | theirs | ours | ratio | results | what differs |"
+    )
+    assert "logits plus 6" in rows[3]
+    assert "x the time**" in rows[3]
+    assert rows[3].endswith("| as above |")
+    assert rows[-1].startswith("Recorded ")
+    assert "ratio" in RUN["text"](records[0])
+
+
+def test_both_sides_get_each_batch_once_and_the_fastest_set_up_counts(monkeypatch):
+    seen, now = [], iter(range(1000))
+    monkeypatch.setattr(comparison.time, "perf_counter", lambda: next(now) ** 2)
+    case = Case(
+        "tiny",
+        lambda i: seen.append(("ours", i)),
+        {"slow": lambda i: next(now), "fast": lambda i: seen.append(("fast", i))},
+        lambda: Agreement(False, "differs"),
+        per="1,000 examples", share=0.5, repeats=3,
+    )  # fmt: skip
+    record = compare(bio_tags.RIVAL, case)
+    assert seen == [(side, i) for i in range(4) for side in ("ours", "fast")]
+    assert record["setup"] == "fast"
+    assert record["theirs_ms"][0] == record["setups_ms"]["fast"]
+    assert record["agrees"] is False
+
+
+def best_by_trial(weights, capacity, exactly, scores, threads, presolve):
+    """In place of CP-SAT: every selection."""
+    every = torch.tensor(list(product((0, 1), repeat=len(weights))))
+    filled = (every * torch.tensor(weights)).sum(-1)
+    every = every[filled == capacity if exactly else filled <= capacity]
+    return lambda i: (scores[i] @ every.T).amax(-1).tolist()
+
+
+def test_selections_are_optimal(monkeypatch):
+    monkeypatch.setattr(cp_sat_selection, "solver", best_by_trial)
+    for case in cp_sat_selection.cases(items=7, chosen=3, rows=9):
+        found = case.agreement()
+        assert found == Agreement(True, "equal objectives, as integers, in 9 of 9 rows")
+    monkeypatch.setattr(cp_sat_selection, "solver", lambda *_: lambda i: [10**6] * 9)
+    assert not next(cp_sat_selection.cases(items=7, chosen=3, rows=9)).agreement().holds
+
+
+def test_repairs_by_requirements_are_compared_by_cost(monkeypatch):
+    clauses = road_r.read_dimacs("c tiny\np cnf 3 2\n1 -2 0 \n\n2 3 0\n")
+    assert clauses == [[1, -2], [2, 3]]
+
+    def nothing(clauses, labels):
+        return {"none": lambda scores, iterative: scores}
+
+    def opposite(clauses, labels):
+        return {"opposite": lambda scores, iterative: 1 - scores}
+
+    def all_true(clauses, labels):
+        return {"all": lambda scores, iterative: torch.ones_like(scores)}
+
+    for wrong in (nothing, opposite):  # cheaper than a repair, or dearer, but no repair
+        monkeypatch.setattr(road_r, "shield_layers", wrong)
+        assert not road_r.make_case(clauses, 20, repeats=0).agreement().holds
+    monkeypatch.setattr(road_r, "shield_layers", all_true)
+    found = road_r.make_case(clauses, 20, repeats=0).agreement()
+    assert found.holds
+    assert found.scores["our mean cost"] < found.scores["their mean cost, best ordering"]
+
+
+def test_the_loss_is_the_likelihood_of_the_sums():
+    generator = torch.Generator().manual_seed(0)
+    images = torch.rand(5, 2, 28, 28, generator=generator)
+    pairs = mnist_addition.Pairs(images, torch.randint(10, (5, 2), generator=generator))
+    network = mnist_addition.lenet(nn.ReLU, 120)
+    layer = SMTLayer(mnist_addition.addition_theory(1))
+    loss = mnist_addition.our_loss(layer, network)(pairs)
+    chances = network(images.reshape(10, 1, 28, 28)).softmax(-1).reshape(5, 2, 10)
+    joint = chances[:, 0, :, None] * chances[:, 1, None]
+    digits = torch.arange(10)
+    right = (digits[:, None] + digits) == pairs.sums[:, None, None]
+    expected = -(joint * right).sum((1, 2)).log().mean()
+    torch.testing.assert_close(loss.float(), expected)
+
+
+@pytest.mark.parametrize("digits", [1, 2])
+def test_a_diagram_is_exported_to_klay_with_all_its_models(digits, monkeypatch):
+    counted = SimpleNamespace(
+        true_node=lambda: 1,
+        literal_node=lambda i: 1,
+        and_node=lambda children: torch.tensor(children).prod().item(),
+        or_node=sum,
+        set_root=lambda count: roots.append(count),
+        remove_unused_nodes=lambda: None,
+    )
+    roots: list[int] = []
+    monkeypatch.setitem(sys.modules, "klay", SimpleNamespace(Circuit=lambda: counted))
+    circuit = pytest.importorskip("smtlayer.solvers.circuit.compilation")
+    theory = mnist_addition.addition_theory(digits)
+    klay_addition.to_klay(circuit.to_diagram(theory))
+    assert roots == [100**digits]
+
+
+def test_a_new_record_replaces_the_lines_of_its_rival_alone():
+    merged = runpy.run_path(str(ROOT / "benchmarks" / "record.py"))["merged"]
+    old = [{"rival": "klay", "at": 1}, {"rival": "ltn", "at": 1}]
+    new = [{"rival": "klay", "at": 2}, {"rival": "klay", "at": 3}]
+    texts = ("".join(f"{json.dumps(line)}\n" for line in lines) for lines in (old, new))
+    found = [json.loads(line) for line in merged(*texts).splitlines()]
+    assert found == [old[1], *new]
