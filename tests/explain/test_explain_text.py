@@ -41,17 +41,17 @@ Row 0. Contradicts the theory: repaired at a cost of 0.50, the least possible.
   read        a = 12 (38.2 %), b = 3 (46.2 %)
   conflict    a = 12 (a[3] = 1, a[2] = 1) breaks "a is a digit"
   overruled   a: 8 instead of 12 (cost 0.50)
-  answer      total = 11
-  runner-up   total = 15 at a cost of 1.50; a: 8 instead of 12 (cost 0.50), b: 7
-              instead of 3 (cost 1.00)
+  answer      total = 11 (35.0 %)
+  runner-up   total = 15 (12.5 %) at a cost of 1.50; a: 8 instead of 12
+              (cost 0.50), b: 7 instead of 3 (cost 1.00)
   wanted      total = 8: ruled out
               a = 12 (a[0] = 0) and b = 3 (b[0] = 1) with the wanted total = 8
               together break "total is a + b"
 
 Row 1. Fits the theory.
   read        a = 5 (44.8 %), b = 3 (46.2 %)
-  answer      total = 8
-  runner-up   total = 4 at a cost of 1.00; a: 1 instead of 5 (cost 1.00)
+  answer      total = 8 (25.9 %)
+  runner-up   total = 4 (8.8 %) at a cost of 1.00; a: 1 instead of 5 (cost 1.00)
   wanted      total = 8: the answer"""
     )
 

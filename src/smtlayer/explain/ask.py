@@ -7,6 +7,7 @@
 | inputs that rule out the wanted outputs | `Solver.core` with them |
 | the constraints, wanted outputs and facts that these inputs contradict | `ConstraintCores.find` |
 | the runner-up | `RunnersUp.find` |
+| the probabilities of both | `AnswerProbabilities.of` |
 
 A core is minimal given all constraints, wanted outputs and facts, so no part of it contradicts
 fewer of them either: blamed inputs, broken constraints, wanted outputs and facts are minimal
@@ -24,6 +25,7 @@ from typing import Any, final
 import torch
 from torch import Tensor
 
+from smtlayer.explain.probability import AnswerProbabilities
 from smtlayer.explain.result import (
     BlamedSymbol,
     Column,
@@ -63,6 +65,12 @@ class _Row:
     proved: bool
 
     @property
+    def odds(self) -> list[float]:
+        """The logits, 0 where an input is not known and infinite for facts."""
+        parts = zip(self.logits, self.signs, self.facts, strict=True)
+        return [fact * math.inf if fact else x if s else 0.0 for x, s, fact in parts]
+
+    @property
     def facts(self) -> list[int]:
         """The signs of the facts, 0 elsewhere."""
         pairs = zip(self.signs, self.weights, strict=True)
@@ -77,7 +85,7 @@ class Explainer:
         self._solver, self._inference, self._weights = solver, inference, weights
         self._theory = solver.theory
         self._inputs, self._outputs = self._theory.input_symbols, self._theory.output_symbols
-        self._runners_up = RunnersUp(solver)
+        self._runners_up, self._probabilities = RunnersUp(solver), AnswerProbabilities(solver)
         self._constraint = cache(partial(ConstraintRef.of, self._theory))
         self._lock = threading.Lock()  # the compiled parts answer one query at a time
 
@@ -112,9 +120,10 @@ class Explainer:
         plain = (part.tolist() for part in (logits, signs, weights, wanted, *answer))
         rows = [_Row(*parts) for parts in zip(*plain, strict=True)]
         with self._lock:
+            sure = self._probabilities.of([row.odds for row in rows], [row.outputs for row in rows])
             return Explanations(tuple(
                 self._explanation(*parts, runner_up, timeout_s)
-                for parts in zip(rows, own, against, strict=True)
+                for parts in zip(rows, own, against, sure, strict=True)
             ))  # fmt: skip
 
     def _cores(
@@ -130,7 +139,13 @@ class Explainer:
         return found
 
     def _explanation(
-        self, row: _Row, own: _Core | None, against: _Core | None, runner_up: bool, timeout_s: float
+        self,
+        row: _Row,
+        own: _Core | None,
+        against: _Core | None,
+        probability: float | None,
+        runner_up: bool,
+        timeout_s: float,
     ) -> Explanation:
         _, conflict = self._contradiction(row, own, [0] * len(row.wanted), timeout_s)
         allows, blame = self._contradiction(row, against, row.wanted, timeout_s)
@@ -154,6 +169,7 @@ class Explainer:
             blame=blame,
             runner_up_status=rivals,
             allows=allows,
+            probability=probability,
         )
 
     def _read(self, row: _Row) -> Iterator[SymbolRead]:
@@ -211,7 +227,8 @@ class Explainer:
             return None, "impossible" if found.status.item() == Status.UNSAT else "unknown"
         overruled = self._overruled(row, found.inputs[0].tolist())
         answer = _values(self._outputs, found.outputs[0].tolist())
-        return RunnerUp(answer, overruled, found.cost.item(), bool(found.proved)), "found"
+        (sure,) = self._probabilities.of([row.odds], found.outputs.tolist())
+        return RunnerUp(answer, overruled, found.cost.item(), bool(found.proved), sure), "found"
 
 
 def _values(symbols: Sequence[Symbol], row: _Signs) -> dict[str, Any]:

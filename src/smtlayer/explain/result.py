@@ -81,6 +81,7 @@ class RunnerUp:
     overruled: tuple[Overruled, ...]
     cost: float
     proved: bool = True  # no model with other outputs costs less
+    probability: float | None = None  # of these outputs, see `Explanation.probability`
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +127,8 @@ class Explanation:
     blame: Contradiction | None  # why the reading rules out the wanted outputs; None if it does not
     runner_up_status: RunnerUpStatus = "not asked"
     allows: bool | None = None  # whether the reading allows the wanted outputs; None: not known
+    # of the answer's outputs given theory and facts; None if the solver does not weigh models
+    probability: float | None = None
 
     @property
     def fits(self) -> bool | None:

@@ -85,7 +85,7 @@ def statements(row: Explanation, goal: str = "") -> list[Statement]:
     if row.overruled:
         found.append(("overruled", [_listed([_change(part, row) for part in row.overruled])]))
     if row.answer is not None:
-        found.append(("answer", [_values(row.answer)]))
+        found.append(("answer", [_values(row.answer) + _chance(row.probability)]))
     if row.runner_up_status != "not asked":
         found.append(("runner-up", [_runner_up(row)]))
     if row.wanted is not None:
@@ -187,7 +187,8 @@ def _runner_up(row: Explanation) -> str:
     other = {name: value for name, value in rival.answer.items() if value != before.get(name)}
     least = "" if rival.proved else ", the least found in time"
     changes = _listed([_change(part, row) for part in rival.overruled])
-    text = f"{_listed(_equations(other))} at a cost of {number(rival.cost)}{least}"
+    what = f"{_listed(_equations(other))}{_chance(rival.probability)}"
+    text = f"{what} at a cost of {number(rival.cost)}{least}"
     return f"{text}; {changes}" if changes else text
 
 
@@ -230,6 +231,10 @@ def _listed(parts: Sequence[str], joint: str = ", ") -> str:
     if len(parts) > _SYMBOLS + 1:
         shown, joint = [*shown[:_SYMBOLS], f"{len(parts) - _SYMBOLS} more"], " and "
     return joint.join(part for part in (", ".join(shown[:-1]), *shown[-1:]) if part)
+
+
+def _chance(probability: float | None) -> str:
+    return "" if probability is None else f" ({percent(probability)})"
 
 
 def percent(probability: float) -> str:

@@ -218,6 +218,8 @@ class SMTLayer(nn.Module, Probabilities):
         """Explains each row: what was read, whether it fits the theory, and what was overruled.
 
         Answers are by the inference rule, whatever the present mode; nothing is counted in `stats`.
+        On a backend that weighs models, answer and runner-up come with their `probability`, that of
+        their outputs given the theory and the facts.
 
         Args:
             logits: As in `forward`; each row of any batch shape gets an explanation.
