@@ -45,6 +45,8 @@ def test_vmap_is_refused(layer, logits):
     with pytest.raises(RuntimeError, match=VMAP):
         torch.vmap(lambda known: layer(logits[0], known))(logits > 0)
     with pytest.raises(RuntimeError, match=VMAP):
+        torch.vmap(lambda given: layer(logits[0], given=given))(logits > 0)
+    with pytest.raises(RuntimeError, match=VMAP):
         torch.vmap(lambda row: layer.solve(row).cost)(logits)
     assert layer(logits.reshape(3, 1, 2)).shape == (3, 1, 1)  # what the message advises
 
