@@ -22,7 +22,7 @@ from smtlayer.errors import (
 ALL = [
     kind
     for _, kind in inspect.getmembers(smtlayer.errors, inspect.isclass)
-    if issubclass(kind, BaseException)
+    if issubclass(kind, BaseException) and not issubclass(kind, Warning)
 ]
 
 

@@ -1,4 +1,4 @@
-"""The exceptions that the library raises, and hints for their messages."""
+"""The exceptions and warnings that the library raises, and hints for their messages."""
 
 from collections.abc import Iterable
 from difflib import get_close_matches
@@ -83,6 +83,10 @@ class SolverUnknownError(SMTLayerError, RuntimeError):
 
 class SolverCrashedError(SMTLayerError, RuntimeError):
     """A solver failed on a query; the row counts as UNKNOWN."""
+
+
+class SlowBatchWarning(UserWarning):
+    """A batch takes more than two seconds on a backend that answers row by row."""
 
 
 class MissingPackageError(SMTLayerError, ImportError):

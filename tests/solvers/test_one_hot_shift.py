@@ -97,7 +97,7 @@ def test_a_repair_is_remembered_up_to_the_constant(backend):
     assert solver.cache_hits == 2
 
 
-def test_memory_tells_differences_apart_that_floats_do_not():
+def test_memory_distinguishes_differences_that_floats_do_not():
     solver = Sat().compile(not_two())
     signs = torch.tensor([[1, 1, 1]], dtype=torch.int8)
     for least in (1e-17, 2e-17):  # 1 - 1e-17 is 1

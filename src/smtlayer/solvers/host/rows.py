@@ -1,5 +1,6 @@
 """The stage that asks a row solver about one row after another, in this process."""
 
+import math
 import threading
 import time
 from collections.abc import Callable
@@ -12,6 +13,7 @@ from smtlayer.forks import PerProcess
 from smtlayer.interrupts import guard_presses
 from smtlayer.solvers.base import RowSolver
 from smtlayer.solvers.host.questions import Answers, Questions
+from smtlayer.solvers.host.slow_batch import SlowBatches
 from smtlayer.theory import Theory
 
 OpenRow = Callable[[Theory], RowSolver]
@@ -31,11 +33,11 @@ class InProcess:
     """Asks one row solver about one row after another, one thread at a time.
 
     The row solver is opened when it is first needed, and again after a failure and in a forked
-    process. A row on which it fails is UNKNOWN.
+    process. A row on which it fails is UNKNOWN. `slow` warns of batches that take long.
     """
 
-    def __init__(self, theory: Theory, open_row: OpenRow) -> None:
-        self._theory, self._open_row = theory, open_row
+    def __init__(self, theory: Theory, open_row: OpenRow, slow: SlowBatches | None = None) -> None:
+        self._theory, self._open_row, self._slow = theory, open_row, slow
         self._handles = PerProcess(_Handle)
 
     @property
@@ -66,6 +68,7 @@ class InProcess:
                 answers, error, start = Answers.unknown(questions), "", time.perf_counter()
                 columns = (questions.inputs, questions.weights, questions.outputs)
                 given = columns[:1] if questions.kind == "solve" else columns
+                answered = self._slow.watch(questions) if self._slow else _ignore
                 store = answers.store_core if questions.kind == "core" else answers.store_model
                 for i, row in enumerate(zip(*map(methodcaller("tolist"), given), strict=True)):
                     try:
@@ -79,8 +82,13 @@ class InProcess:
                     except BaseException:  # Ctrl-C may leave the row solver in any state
                         handle.solver = None
                         raise
+                    answered(i + 1, math.inf)
                 seconds = time.perf_counter() - start
             return answers.plus(seconds, error)
         finally:
             guard.held = True
             guard.leave()
+
+
+def _ignore(rows: int, busy_s: float) -> None:
+    """Reports no progress: workers leave that to the process that asks them."""

@@ -13,6 +13,7 @@ from smtlayer.errors import SolverCrashedError
 from smtlayer.interrupts import interruptible
 from smtlayer.solvers.host.questions import Answers, Questions
 from smtlayer.solvers.host.rows import InProcess
+from smtlayer.solvers.host.slow_batch import SlowBatches
 from smtlayer.solvers.lru import Lru
 from smtlayer.solvers.workers.cost_model import CostModel
 from smtlayer.solvers.workers.row_solvers import OPENED, RowSolverSpec
@@ -55,8 +56,9 @@ class Executed:
         given: Executor | Callable[[], Executor],
         limit_ms: int | None,
         name: str,
+        slow: SlowBatches,
     ) -> None:
-        self._spec, self._given, self._name = spec, given, name
+        self._spec, self._given, self._name, self._slow = spec, given, name, slow
         self._limit_s = float("inf") if limit_ms is None else limit_ms / 1000
         self._costs = CostModel()
         self._owner = os.getpid()
@@ -71,7 +73,7 @@ class Executed:
         Raises:
             SolverCrashedError: If its workers cannot open the theory.
         """
-        schedule = Schedule(questions)
+        schedule = Schedule(questions, self._slow.watch(questions))
         size = self._costs.chunk(questions.kind, -(-len(questions) // 4))
         if not self._costs.knows(questions.kind):
             size = -(-len(questions) // _CHUNKS)

@@ -8,6 +8,7 @@ from typing import Any, Self
 from smtlayer.errors import ArgumentError, ArgumentTypeError
 from smtlayer.solvers.host.questions import Stage
 from smtlayer.solvers.host.rows import InProcess, OpenRow
+from smtlayer.solvers.host.slow_batch import SlowBatches
 from smtlayer.solvers.workers.executor import Executed
 from smtlayer.solvers.workers.row_solvers import RowSolverSpec
 from smtlayer.theory import Theory
@@ -49,12 +50,13 @@ def row_stage(
 ) -> Stage:
     """The stage that answers row by row, in this process or over workers; see `Rowwise`."""
     check_workers(name, workers)
-    local = InProcess(theory, open_row)
+    slow = SlowBatches(name)
+    local = InProcess(theory, open_row, slow)
     if workers == 0:
         return local
     spec = RowSolverSpec.of(open_row, theory, name)
     if not isinstance(workers, int):
-        return Executed(spec, workers, limit_ms, name)
+        return Executed(spec, workers, limit_ms, name, slow)
     if sys.platform == "win32":
         raise ArgumentError(
             f"{name}: workers={workers} needs Linux or macOS. Use "
@@ -62,4 +64,4 @@ def row_stage(
         )
     from smtlayer.solvers.workers.pool import Pooled  # here, since Windows lacks what it imports
 
-    return Pooled(spec, workers, limit_ms, local)
+    return Pooled(spec, workers, limit_ms, local, slow)

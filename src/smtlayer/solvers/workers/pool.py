@@ -13,6 +13,7 @@ from smtlayer.forks import PerProcess
 from smtlayer.interrupts import interruptible
 from smtlayer.solvers.host.questions import Answers, Questions
 from smtlayer.solvers.host.rows import InProcess
+from smtlayer.solvers.host.slow_batch import SlowBatches
 from smtlayer.solvers.workers.cost_model import CostModel
 from smtlayer.solvers.workers.process import START_S, WorkerProcess
 from smtlayer.solvers.workers.row_solvers import RowSolverSpec
@@ -238,10 +239,15 @@ class Pooled:
     """The stage that answers rows over worker processes, or by `local` while that is faster."""
 
     def __init__(
-        self, spec: RowSolverSpec, workers: int, limit_ms: int | None, local: InProcess
+        self,
+        spec: RowSolverSpec,
+        workers: int,
+        limit_ms: int | None,
+        local: InProcess,
+        slow: SlowBatches,
     ) -> None:
         self.costs = CostModel()
-        self.local = local
+        self.local, self._slow = local, slow
         self._spec, self._workers, self._limit_ms = spec, workers, limit_ms
         self._pools = PerProcess(partial(pool_of, workers))
 
@@ -257,7 +263,8 @@ class Pooled:
             answers = self.local.answer(questions)
             self.costs.saw_rows(questions.kind, len(questions), answers.seconds)
             return answers
-        job = Job(Schedule(questions), self._spec, self._limit_ms, self.costs)
+        schedule = Schedule(questions, self._slow.watch(questions))
+        job = Job(schedule, self._spec, self._limit_ms, self.costs)
         self.pool.run(job)
         answers = job.schedule.answers
         if not job.settling_in:

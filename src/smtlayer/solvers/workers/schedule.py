@@ -4,6 +4,7 @@ from collections import deque
 from typing import final
 
 from smtlayer.solvers.host.questions import Answers, Questions
+from smtlayer.solvers.host.slow_batch import Report
 
 
 @final
@@ -14,7 +15,7 @@ class Schedule:
     ends every worker; it stays UNKNOWN.
     """
 
-    def __init__(self, questions: Questions) -> None:
+    def __init__(self, questions: Questions, report: Report = lambda rows, busy_s: None) -> None:
         self.questions = questions
         self.answers = Answers.unknown(questions)
         self.answered = 0  # rows
@@ -23,6 +24,7 @@ class Schedule:
         self._again: deque[range] = deque()
         self._retried: set[int] = set()
         self._reason = ""
+        self._report = report
 
     @property
     def finished(self) -> bool:
@@ -52,6 +54,7 @@ class Schedule:
         """Stores the answers about these rows."""
         self.answers = self.answers.store(slice(rows.start, rows.stop), answers)
         self.answered += len(rows)
+        self._report(self.answered, self.answers.seconds)
 
     def note(self, reason: str) -> None:
         """Stores why rows may stay unanswered."""
