@@ -1,6 +1,7 @@
 """A constant added to the logits of a one-hot symbol changes neither a repair nor its work."""
 
 import itertools
+import math
 import random
 from fractions import Fraction
 
@@ -11,6 +12,7 @@ import z3
 from helpers import seeds
 from smtlayer import Z3, Sat, SMTLayer, Status, Table, Theory, one_hot
 from smtlayer.solvers import sat
+from smtlayer.solvers.search import maxsat
 from smtlayer.solvers.search.soft import one_hot_columns, soft_literals
 
 BACKENDS = [Table(), Sat(), Sat(remember=0), Z3()]
@@ -71,6 +73,7 @@ def test_the_cost_is_the_overruled_weight_of_the_given_signs(backend):
 
 @pytest.mark.parametrize("seed", seeds(3, 20))
 def test_the_sat_solver_does_the_same_work_with_and_without_the_constant(seed, monkeypatch):
+    monkeypatch.setattr(maxsat, "_PATIENCE_S", math.inf)  # the clock decides nothing
     opened, solver_of = [], sat.open_solver
     monkeypatch.setattr(sat, "open_solver", lambda cnf: opened.append(solver_of(cnf)) or opened[-1])
     theory = tags(12)

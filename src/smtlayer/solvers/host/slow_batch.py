@@ -38,12 +38,12 @@ class SlowBatches:
         return answered
 
     def _warn(self, questions: Questions, rows: int, seconds: float) -> None:
-        total = seconds / rows * len(questions)
+        total, whole_s = len(questions), seconds / rows * len(questions)
+        rate = f"; at this rate the batch takes {whole_s:.0f} s" if rows < total else ""
         warnings.warn(
-            f"{self._name}.{questions.kind} took {seconds:.1f} s for {rows} of {len(questions)} "
-            f"rows; at this rate the batch takes {total:.0f} s. If the theory fits Circuit() or "
-            f"Table(), they answer a whole batch at once; a lower timeout_ms limits each row, and "
-            f"workers share the rows. This warning is given once.",
+            f"{self._name}.{questions.kind} took {seconds:.1f} s for {rows} of {total} rows{rate}. "
+            f"If the theory fits Circuit() or Table(), they answer a whole batch at once; a lower "
+            f"timeout_ms limits each row, and workers share the rows. This warning is given once.",
             SlowBatchWarning,
             stacklevel=3,
         )
