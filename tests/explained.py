@@ -10,7 +10,7 @@ import z3
 from torch import Tensor
 
 from smtlayer import Theory
-from smtlayer.explain import Contradiction, Explanation, Overruled
+from smtlayer.explain import Contradiction, Explanation, Overruled, SymbolRead
 from smtlayer.nn.weights import confidence
 from smtlayer.solvers.search.constraint_core import ConstraintRef
 from smtlayer.theory import Symbol
@@ -139,8 +139,18 @@ def check_read(theory: Theory, row: Explanation, logits: Tensor, signs: Tensor) 
     assert [c.value for c in columns] == [None if s == 0 else s > 0 for s in signs.tolist()]
     assert [c.logit for c in columns] == logits.tolist()
     for symbol in row.read:
-        sure = [1 / (1 + math.exp(-abs(c.logit))) for c in symbol.columns if c.value is not None]
-        assert math.isclose(symbol.certainty, math.prod(sure), rel_tol=1e-6)
+        assert math.isclose(symbol.certainty, certainty(symbol), rel_tol=1e-6, abs_tol=1e-12)
+
+
+def certainty(symbol: SymbolRead) -> float:
+    """The probability of what was read, by its definition."""
+    if symbol.kind != "one-hot":
+        known = [c for c in symbol.columns if c.value is not None]
+        return math.prod(1 / (1 + math.exp(-abs(c.logit))) for c in known)
+    odds = [math.exp(0 if c.value is None else c.logit) for c in symbol.columns]
+    read = [c.value for c in symbol.columns]
+    fits = [all(r in (None, i == j) for j, r in enumerate(read)) for i in range(len(read))]
+    return sum(z for z, fit in zip(odds, fits, strict=True) if fit) / sum(odds)
 
 
 def check_runner_up(

@@ -74,3 +74,20 @@ def test_extreme_logits_make_no_nan():
     for row in layer.explain(logits, runner_up=True):
         assert math.isfinite(row.probability)
         assert math.isfinite(row.runner_up.probability)
+
+
+def test_a_one_hot_symbol_is_as_certain_as_its_softmax():
+    layer = SMTLayer(digits(), backend=Table())
+    logits = torch.tensor([-1.0, 3.0, -2.0, -0.5, 1.0, 1.0, -2.0, -3.0])
+    known = torch.tensor([True] * 8)
+    (row,) = layer.explain(logits)
+    assert row.read[0].certainty == pytest.approx(logits[:4].softmax(-1)[1].item())
+    assert row.read[1].certainty == 0.0  # two values cannot both be right
+    logits[4:] = torch.tensor([-1.0, -1.0, -2.0, 0.0])
+    assert layer.explain(logits)[0].read[1].certainty == 0.0  # nor can none
+    known[7] = False
+    (row,) = layer.explain(logits, known=known)
+    assert row.read[1].certainty == pytest.approx(logits[4:].softmax(-1)[3].item())
+    given = torch.tensor([False] * 4 + [True, True, True, False])
+    (row,) = layer.explain(logits, known=known, given=given)
+    assert row.read[1].certainty == 1.0

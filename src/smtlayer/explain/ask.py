@@ -42,6 +42,7 @@ from smtlayer.explain.runner_up import RunnersUp
 from smtlayer.nn.rules.base import ForwardRule
 from smtlayer.nn.weights import Weights, confidence
 from smtlayer.solvers import Solver, Status
+from smtlayer.solvers.reading import read
 from smtlayer.solvers.search.constraint_core import ConstraintCores, ConstraintRef
 from smtlayer.solvers.validation import check_limit
 from smtlayer.theory import Symbol
@@ -174,14 +175,14 @@ class Explainer:
 
     def _read(self, row: _Row) -> Iterator[SymbolRead]:
         facts = row.facts
+        odds = torch.tensor([row.odds], dtype=torch.float64, device="cpu")
+        (mean,) = read(self._theory, odds).mean.tolist()
         for symbol in self._inputs:
             signs, logits = row.signs[symbol.columns], row.logits[symbol.columns]
             given = [fact != 0 for fact in facts[symbol.columns]]
             values = [None if sign == 0 else sign > 0 for sign in signs]
-            read = [s != 0 and not fact for s, fact in zip(signs, given, strict=True)]
-            doubt = [math.log1p(math.exp(-abs(x))) for x in compress(logits, read)]
             columns = tuple(map(Column, symbol.column_names, values, logits, given))
-            certainty = math.exp(-math.fsum(doubt))
+            certainty = _certainty(symbol, signs, mean[symbol.columns])
             yield SymbolRead(symbol.name, symbol.kind, symbol.value(signs), certainty, columns)
 
     def _overruled(self, row: _Row, inputs: list[int]) -> tuple[Overruled, ...]:
@@ -229,6 +230,16 @@ class Explainer:
         answer = _values(self._outputs, found.outputs[0].tolist())
         (sure,) = self._probabilities.of([row.odds], found.outputs.tolist())
         return RunnerUp(answer, overruled, found.cost.item(), bool(found.proved), sure), "found"
+
+
+def _certainty(symbol: Symbol, signs: _Signs, true: Sequence[float]) -> float:
+    """The probability that the known columns of a symbol have these signs."""
+    if symbol.kind != "one-hot":
+        return math.prod(p if s > 0 else 1 - p for p, s in zip(true, signs, strict=True) if s)
+    chosen = list(compress(true, (s > 0 for s in signs)))
+    if chosen:  # at most one value is true
+        return chosen[0] if len(chosen) == 1 else 0.0
+    return math.fsum(p for p, s in zip(true, signs, strict=True) if s == 0)
 
 
 def _values(symbols: Sequence[Symbol], row: _Signs) -> dict[str, Any]:
