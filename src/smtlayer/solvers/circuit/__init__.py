@@ -1,0 +1,1 @@
+"""The backend `Circuit`, which answers from a decision diagram of a theory."""
