@@ -20,6 +20,18 @@ from smtlayer.solvers.circuit.problem import BoundedSum, Problem
 _CACHE = 1 << 18
 
 
+class DiagramTooLargeError(TooLargeError):
+    """A diagram that takes more nodes than allowed.
+
+    Attributes:
+        progress: The share of the constraints that fitted.
+    """
+
+    def __init__(self, reason: str, progress: float = 1.0) -> None:
+        super().__init__(reason)
+        self.progress = progress
+
+
 class Bdd:
     """The decision diagram of a problem for one order of its variables.
 
@@ -30,9 +42,7 @@ class Bdd:
         room: The largest number of nodes at any time during the construction.
     """
 
-    def __init__(
-        self, problem: Problem, order: Sequence[int], max_nodes: int, room: int
-    ) -> None:
+    def __init__(self, problem: Problem, order: Sequence[int], max_nodes: int, room: int) -> None:
         self.level = {x: i for i, x in enumerate(order)}
         self.max_nodes = max_nodes
         self._room = room
@@ -41,13 +51,10 @@ class Bdd:
         self._true = [self.manager.var(i) for i in levels]
         self._false = [~x for x in self._true]
         self.root = self.manager.true()
-        try:
-            self._conjoin_all(problem)
-        except MemoryError as error:
-            raise TooLargeError(self.refusal) from error
+        self._conjoin_all(problem)
         self.n_nodes = self.root.node_count()
         if self.n_nodes > max_nodes:
-            raise TooLargeError(self.refusal)
+            raise DiagramTooLargeError(self.refusal)
 
     def literal(self, x: int) -> Any:
         """The function of one literal."""
@@ -73,8 +80,13 @@ class Bdd:
         for x, top in last.items():
             if x not in kept:
                 done[top].append(x)
+        fitted, total = 0, sum(map(len, buckets.values()))
         for top in sorted(buckets, reverse=True):
-            self._conjoin(buckets[top], done[top])
+            try:
+                self._conjoin(buckets[top], done[top])
+            except MemoryError as error:
+                raise DiagramTooLargeError(self.refusal, fitted / total) from error
+            fitted += len(buckets[top])
 
     def _conjoin(self, constraints: Sequence[Any], quantified: Sequence[int]) -> None:
         part = self.manager.true()
@@ -115,7 +127,7 @@ class Bdd:
             sums = {total + w for total in reach[-1] for w in set(term.weights)}
             reach.append({total for total in sums if low <= total <= high})
             if sum(map(len, reach)) > self._room:
-                raise TooLargeError(self.refusal)
+                raise MemoryError
         below = dict.fromkeys(reach[-1], self.manager.true())
         no = self.manager.false()
         for term, sums in zip(reversed(terms), reversed(reach[:-1]), strict=True):

@@ -1,6 +1,5 @@
 """Compiles a theory to a decision diagram, by the best of several orders of its variables."""
 
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -9,16 +8,19 @@ from numpy.typing import NDArray
 from smtlayer.errors import TooLargeError
 from smtlayer.interrupts import interruptible
 from smtlayer.solvers import store
-from smtlayer.solvers.circuit.bdd import Bdd
+from smtlayer.solvers.circuit.bdd import Bdd, DiagramTooLargeError
 from smtlayer.solvers.circuit.diagram import Diagram, Level, extract
 from smtlayer.solvers.circuit.order import orders
+from smtlayer.solvers.circuit.problem import Problem
 from smtlayer.solvers.circuit.sums import to_problem
 from smtlayer.solvers.lru import Lru
 from smtlayer.theory import Theory
 
 MAX_NODES = 100_000
 _ROOM = 10  # nodes during the construction, for each of the finished diagram
-_FIRST = 10_000  # nodes with which all orders are tried before any gets more
+_ROOMS = (50_000, 200_000)  # with which all orders are tried before any gets more
+_HOPELESS = 0.25  # share of the constraints that must have fitted for an order to get more
+
 _memory = Lru[tuple[str, str], Diagram | str](16)
 
 
@@ -48,21 +50,24 @@ def to_diagram(theory: Theory, max_nodes: int = MAX_NODES) -> Diagram:
 def _compile(theory: Theory, max_nodes: int) -> Diagram | str:
     """The smallest diagram, or why there is none."""
     problem = to_problem(theory)
-    found: Bdd | None = None
-    reason = ""
-    limits = dict.fromkeys([min(_FIRST, max_nodes), max_nodes])
-    for limit, order in product(limits, list(orders(problem))):
-        if found is not None and limit > _FIRST:
-            break
-        most = limit if found is None else found.n_nodes
-        try:
-            found = Bdd(problem, order, most, _ROOM * limit)
-        except TooLargeError as error:
-            reason = error.reason
-    if found is None:
-        return reason
+    left, reason = list(orders(problem)), ""
+    for room in sorted({min(room, _ROOM * max_nodes) for room in (*_ROOMS, _ROOM * max_nodes)}):
+        found: Bdd | None = None
+        for order in left.copy():
+            try:
+                found = Bdd(problem, order, found.n_nodes if found else max_nodes, room)
+            except DiagramTooLargeError as error:
+                reason = reason or error.reason
+                if error.progress < _HOPELESS:
+                    left.remove(order)
+        if found is not None:
+            return _extracted(found, problem, max_nodes)
+    return reason
+
+
+def _extracted(found: Bdd, problem: Problem, max_nodes: int) -> Diagram | str:
     try:
-        return extract(found, problem)
+        return extract(found, problem, max_nodes)
     except TooLargeError as error:
         return error.reason
 
@@ -103,5 +108,3 @@ def _stored(key: tuple[str, str]) -> Diagram | str | None:
         for i, shape in enumerate(kept["shapes"].tolist())
     ]
     return Diagram(tuple(levels), tuple(kept["columns"].tolist()))
-
-

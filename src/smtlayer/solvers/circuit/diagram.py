@@ -52,6 +52,11 @@ class Diagram:
         return sum(int((level.value >= 0).sum()) for level in self.levels)
 
     @property
+    def n_padded(self) -> int:
+        """Number of arcs if all nodes of a level had as many as the one with most."""
+        return sum(level.child.size for level in self.levels)
+
+    @property
     def n_models(self) -> int:
         """Number of models."""
         counts = np.array([1], dtype=object)
@@ -61,11 +66,11 @@ class Diagram:
         return int(counts[0])
 
 
-def extract(bdd: Bdd, problem: Problem) -> Diagram:
+def extract(bdd: Bdd, problem: Problem, max_nodes: int) -> Diagram:
     """The diagram of a binary one.
 
     Raises:
-        TooLargeError: If it takes far more arcs than the binary one may have nodes.
+        TooLargeError: If it takes more than eight arcs for each of `max_nodes`.
     """
     nodes = _Nodes(bdd)
     functions = np.array([nodes.root])
@@ -76,9 +81,14 @@ def extract(bdd: Bdd, problem: Problem) -> Diagram:
         children = nodes.cofactors(functions, [bdd.level[x] for x in variables], signs)
         alive = children != _FALSE
         arcs += int(alive.sum())
-        if arcs > _PACKED * bdd.max_nodes:
-            raise TooLargeError(bdd.refusal)
+        if arcs > _PACKED * max_nodes:
+            raise TooLargeError(
+                f"its decision diagram takes more than {_PACKED * max_nodes:,} arcs, {_PACKED} for "
+                f"each of max_nodes={max_nodes:,}"
+            )
         functions, child = np.unique(children[alive], return_inverse=True)
+        if not len(functions):
+            functions = np.array([_FALSE])  # the theory has no model
         whole = np.zeros_like(children)
         whole[alive] = child.reshape(-1)
         levels.append(_level(variables, signs, whole, alive))
@@ -89,7 +99,8 @@ def _level(
     variables: Sequence[int], signs: NDArray[np.int8], child: _Ints, alive: NDArray[np.bool_]
 ) -> Level:
     """A level whose arcs are moved to the left, without those that lead nowhere."""
-    order = np.argsort(~alive, axis=1, kind="stable")[:, : int(alive.sum(1).max())]
+    width = max(1, int(alive.sum(1).max()))
+    order = np.argsort(~alive, axis=1, kind="stable")[:, :width]
     child = np.take_along_axis(np.where(alive, child, 0), order, 1)
     value = np.where(np.take_along_axis(alive, order, 1), order, -1)
     return Level(tuple(variables), signs, child, value)

@@ -39,7 +39,7 @@ class _Graph:
     def declared(self, problem: Problem) -> _Places:
         """Blocks of columns as declared, all others at the mean of their neighbours."""
         first = {abs(x): i for i, x in reversed(list(enumerate(problem.columns)))}
-        known = [min((first.get(abs(x), -1) for x in block)) for block in self.blocks]
+        known = [min(first.get(abs(x), -1) for x in block) for block in self.blocks]
         fixed = np.array(known) >= 0
         places = np.where(fixed, known, np.mean(np.array(known)[fixed]))
         for _ in range(_ROUNDS):

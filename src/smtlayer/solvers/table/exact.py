@@ -8,8 +8,8 @@ in float64, and after carrying they compare like the digits of a number.
 import torch
 from torch import Tensor
 
-_BITS = 32
-_DIGIT = 2.0**_BITS
+BITS = 32
+_DIGIT = 2.0**BITS
 _LEAST_EXPONENT = -1074  # of a float64 above zero
 _VANISHING = 2.0**-1000  # at least the rounding error of a row that is scaled down
 _SMALL = 20  # bits before the point, up to which sums of weights are precise enough
@@ -41,7 +41,7 @@ def first_minimum(weights: Tensor, members: Tensor, allowed: Tensor) -> tuple[Te
     first, cost = _first(close & zero, index.squeeze(-1)), least.squeeze(-1)
     for start in range(0, int(tied.sum()), _ROWS):
         part = tied.nonzero().squeeze(-1)[start : start + _ROWS]
-        first[part] = _lexicographic(_digits(weights[part]), members, close[part])
+        first[part] = _lexicographic(digits(weights[part]), members, close[part])
         cost[part] = total_weight(weights[part], members, first[part])
     return torch.where(possible.squeeze(-1), first, K), cost
 
@@ -67,7 +67,7 @@ def excess(weights: Tensor, members: Tensor, allowed: Tensor) -> Tensor:
     more, rest = torch.zeros_like(weights[:, :1]), weights
     exponent = int(rest.amax().frexp().exponent)
     while exponent > _SMALL:
-        unit = 2.0 ** (exponent - _BITS)
+        unit = 2.0 ** (exponent - BITS)
         part = (rest / unit).floor()
         more = more + _above(part @ members, best) * unit
         rest = rest - part * unit
@@ -83,18 +83,18 @@ def _first(candidates: Tensor, otherwise: Tensor) -> Tensor:
     return torch.where(candidates.any(-1), candidates.to(torch.uint8).argmax(-1), otherwise)
 
 
-def _digits(weights: Tensor) -> Tensor:
+def digits(weights: Tensor) -> Tensor:
     """Weights as digits to the base 2**32, most significant first, scaled by row: (d, b, c)."""
     scale = weights.amax(-1, keepdim=True).frexp().exponent
     rest = torch.ldexp(weights, -scale.clamp(max=0))  # only up: down, the smallest would vanish
-    above = (scale.clamp(min=0) - _LEAST_EXPONENT + _BITS - 1) // _BITS  # number of digits
-    place, digits = above * _BITS + _LEAST_EXPONENT, []
+    above = (scale.clamp(min=0) - _LEAST_EXPONENT + BITS - 1) // BITS  # number of digits
+    place, found = above * BITS + _LEAST_EXPONENT, list[Tensor]()
     while rest.any():
-        place = (place - _BITS).clamp(min=_LEAST_EXPONENT)
+        place = (place - BITS).clamp(min=_LEAST_EXPONENT)
         unit = torch.exp2(place.double())
-        digits.append((rest / unit).floor())  # exact, since the unit is a power of two
-        rest = rest - digits[-1] * unit
-    return torch.stack(digits)
+        found.append((rest / unit).floor())  # exact, since the unit is a power of two
+        rest = rest - found[-1] * unit
+    return torch.stack(found)
 
 
 def _lexicographic(digits: Tensor, members: Tensor, candidates: Tensor) -> Tensor:

@@ -1,0 +1,236 @@
+"""The backend `Circuit`: answers from a decision diagram, in batches, on the logits' device.
+
+A diagram holds all models in a size that depends on the structure of the theory, not on their
+number. Every question is a few tensor operations per level.
+
+A core is found as in `Table`: rank inputs from the least confident to the most. Deletion starts
+with the most confident one. The first that must stay has the largest rank that is the *least*
+disagreement of some model. It is in the core; models that disagree with it are removed; repeat.
+The largest of all least ranks is one recursion over the levels.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import final
+
+import torch
+from torch import Tensor
+
+from smtlayer.errors import NotFiniteError, TooLargeError
+from smtlayer.interrupts import interruptible
+from smtlayer.solvers.base import QUESTIONS, Core, Posterior, Solution, Solver
+from smtlayer.solvers.circuit.compilation import MAX_NODES, to_diagram
+from smtlayer.solvers.circuit.diagram import Diagram
+from smtlayer.solvers.circuit.evaluation import (
+    arc_weights,
+    drawn,
+    follow,
+    least,
+    log_total,
+    mass,
+    shares,
+    widest,
+)
+from smtlayer.solvers.circuit.repair import cheapest
+from smtlayer.solvers.circuit.tensors import Tensors
+from smtlayer.solvers.reading import read, without_facts
+from smtlayer.solvers.validation import check_count, check_question, check_theory_given
+from smtlayer.theory import Theory
+
+_CELLS = 1 << 24  # rows times arcs in memory at once
+
+
+@dataclass(frozen=True)
+class Circuit:
+    """Compiles a theory to a decision diagram once, then answers by tensor operations.
+
+    For theories with a small diagram, whatever the number of their models: sequences, sums, paths,
+    cardinalities, requirements. Several orders of the variables are tried.
+
+    Args:
+        max_nodes: The largest number of nodes of the diagram. While it is built it may have ten
+            times as many.
+
+    Examples:
+        >>> import z3
+        >>> x = z3.Bools(" ".join(f"x{i}" for i in range(40)))
+        >>> theory = Theory(z3.PbEq([(each, 1) for each in x], 20), inputs=x, outputs=x)
+        >>> solver = Circuit().compile(theory)
+        >>> solver.diagram.n_models
+        137846528820
+        >>> solver.log_prob(torch.zeros(1, 40), torch.zeros(1, 40, dtype=torch.int8)).exp()
+        tensor([0.1254], dtype=torch.float64)
+    """
+
+    max_nodes: int = MAX_NODES
+
+    def __post_init__(self) -> None:
+        check_count("Circuit", "max_nodes", self.max_nodes)
+
+    @interruptible
+    def compile(self, theory: Theory) -> Solver:
+        """A solver over the theory's diagram.
+
+        Raises:
+            NotFiniteError: If the theory does not come down to bits.
+            TooLargeError: If its diagram takes more than `max_nodes`.
+        """
+        check_theory_given("Circuit", theory)
+        try:
+            diagram = to_diagram(theory, self.max_nodes)
+        except NotFiniteError as error:
+            raise NotFiniteError(
+                f"Circuit takes theories that come down to bits, and this one does not: {error}.",
+                "Use Z3() or Auto() instead.",
+            ) from error
+        except TooLargeError as error:
+            raise TooLargeError(
+                f"Circuit: this theory is too large, {error}.",
+                "Use Sat() instead, or raise max_nodes.",
+            ) from error
+        return CircuitSolver(theory, diagram)
+
+
+@final
+class CircuitSolver:
+    """See `Solver`; answers are exact."""
+
+    name = "Circuit"
+    limit_ms = None
+    on_host = False
+    cache_hits = 0
+    last_error = ""
+    deterministic = True
+    capturable = QUESTIONS - {"maximize", "core"}
+
+    def __init__(self, theory: Theory, diagram: Diagram) -> None:
+        self.theory = theory
+        self.diagram = diagram
+        self._devices: dict[torch.device, Tensors] = {}
+
+    def solve(self, inputs: Tensor) -> Solution:
+        """A model that agrees with every observed input."""
+        check_question(self.name, self.theory, inputs)
+        parts = [self._solve(inputs[rows]) for rows in self._chunks(len(inputs))]
+        return self._solution(parts, inputs, None)
+
+    def maximize(self, inputs: Tensor, weights: Tensor, outputs: Tensor | None = None) -> Solution:
+        """A model with the wanted outputs that overrules inputs of the least total weight."""
+        check_question(self.name, self.theory, inputs, weights, outputs)
+        tensors, size = self._on(inputs.device), weights.double()
+        parts = [
+            cheapest(tensors, inputs[rows], size[rows], None if outputs is None else outputs[rows])
+            for rows in self._chunks(len(inputs))
+        ]
+        return self._solution(parts, inputs, size)
+
+    def core(self, inputs: Tensor, weights: Tensor, outputs: Tensor) -> Core:
+        """The core that deletion from the heaviest input to the lightest ends with."""
+        check_question(self.name, self.theory, inputs, weights, outputs)
+        parts = [
+            self._core(inputs[rows], weights[rows], outputs[rows])
+            for rows in self._chunks(len(inputs))
+        ]
+        status, blamed = (torch.cat(part) for part in zip(*parts, strict=True))
+        return Core(status, blamed)
+
+    def log_prob(self, logits: Tensor, outputs: Tensor) -> Tensor:
+        """The log-probability that the theory and the wanted outputs hold: (B,) float64."""
+        tensors = self._on(logits.device)
+        return torch.cat([
+            log_total(tensors, self._log_weights(logits[rows], outputs[rows]))
+            for rows in self._chunks(len(logits))
+        ])  # fmt: skip
+
+    def marginal(self, logits: Tensor, outputs: Tensor) -> Posterior:
+        """The mean of the models with the wanted outputs, weighed by their probabilities."""
+        tensors, parts = self._on(logits.device), []
+        for rows in self._chunks(len(logits)):
+            total, found = shares(tensors, self._log_weights(logits[rows], outputs[rows]))
+            parts.append((total, tensors.true_mass(mass(tensors, found))))
+        log_prob, mean = (torch.cat(part) for part in zip(*parts, strict=True))
+        n = self.theory.n_inputs
+        return Posterior(_is_sat(log_prob > -torch.inf), log_prob, mean[:, :n], mean[:, n:])
+
+    def sample(self, logits: Tensor, outputs: Tensor) -> Solution:
+        """A model with the wanted outputs, drawn by its inputs' probabilities."""
+        tensors, parts = self._on(logits.device), []
+        for rows in self._chunks(len(logits)):
+            total, found = shares(tensors, self._log_weights(logits[rows], outputs[rows]))
+            values = follow(tensors, len(total), partial(drawn, found))
+            parts.append((total > -torch.inf, values))
+        odds = without_facts(logits)
+        return self._solution(parts, odds.sign().to(torch.int8), odds.abs())
+
+    def _solve(self, inputs: Tensor) -> tuple[Tensor, Tensor]:
+        tensors = self._on(inputs.device)
+        against = [torch.where(inputs < 0, torch.inf, 0), torch.where(inputs > 0, torch.inf, 0)]
+        weights = tensors.weights(against, torch.inf)
+        below = least(tensors, weights)
+
+        def choose(i: int, arcs: Tensor) -> Tensor:
+            return arc_weights(tensors.levels[i], below[i + 1], weights, arcs).argmin(1, True)
+
+        return below[0][0] < torch.inf, follow(tensors, len(inputs), choose)
+
+    def _core(self, inputs: Tensor, weights: Tensor, outputs: Tensor) -> tuple[Tensor, Tensor]:
+        tensors = self._on(inputs.device)
+        fact = (inputs != 0) & weights.isinf()
+        order = torch.where(fact, 0, weights).argsort(dim=-1, descending=True, stable=True).flip(-1)
+        rank = torch.empty_like(order).scatter_(
+            -1, order, torch.arange(order.shape[-1], device=order.device).expand_as(order)
+        )
+        # What a model may not do: contradict a fact, a wanted output, or an input of the core.
+        forbidden = torch.where(fact, -torch.inf, rank.double())
+        wanted = [torch.where(outputs < 0, -torch.inf, torch.inf),
+                  torch.where(outputs > 0, -torch.inf, torch.inf)]  # fmt: skip
+        blamed, status = torch.zeros_like(fact), None
+        while True:
+            against = [torch.where(inputs < 0, forbidden, torch.inf),
+                       torch.where(inputs > 0, forbidden, torch.inf)]  # fmt: skip
+            columns = [*against, *(part.double() for part in wanted)]
+            needed = widest(tensors, tensors.weights(columns, -torch.inf, least=True))  # (B,)
+            status = _is_sat(needed == torch.inf) if status is None else status
+            more = needed.isfinite()
+            if not more.any():
+                return status, blamed
+            place = torch.where(more, needed, 0).long()[:, None]
+            column = order.gather(-1, place)
+            blamed.scatter_(-1, column, blamed.gather(-1, column) | more[:, None])
+            forbidden = torch.where(blamed, -torch.inf, forbidden)
+
+    def _log_weights(self, logits: Tensor, outputs: Tensor) -> Tensor:
+        """The log-probability of each value, ruled out where it has other outputs than wanted."""
+        reading = read(self.theory, logits)
+        wanted = [torch.where(outputs < 0, -torch.inf, 0), torch.where(outputs > 0, -torch.inf, 0)]
+        columns = [reading.true, reading.false, *(part.double() for part in wanted)]
+        return self._on(logits.device).log_weights(columns)
+
+    def _solution(
+        self, parts: Sequence[tuple[Tensor, Tensor]], signs: Tensor, weights: Tensor | None
+    ) -> Solution:
+        """The models with these values, with the weight of the inputs that they overrule."""
+        found = torch.cat([possible for possible, _ in parts])
+        values = torch.cat([values for _, values in parts], dim=1)
+        columns = self._on(signs.device).columns(values) * found[:, None]
+        inputs, outputs = columns.split((self.theory.n_inputs, self.theory.n_outputs), dim=-1)
+        cost = torch.zeros_like(found, dtype=torch.float64)
+        if weights is not None:
+            cost = torch.where(inputs * signs < 0, weights, 0).sum(-1)
+            cost = cost.clamp(max=torch.finfo(torch.float64).max)
+        return Solution(_is_sat(found), inputs, outputs, torch.where(found, cost, torch.inf))
+
+    def _chunks(self, rows: int) -> Iterator[slice]:
+        step = max(1, _CELLS // self.diagram.n_padded)
+        for start in range(0, max(rows, 1), step):
+            yield slice(start, start + step)
+
+    def _on(self, device: torch.device) -> Tensors:
+        if device not in self._devices:
+            self._devices[device] = Tensors(self.diagram, self.theory, device)
+        return self._devices[device]
+
+
+def _is_sat(found: Tensor) -> Tensor:
+    return found.to(torch.int8)  # Status.SAT is 1, Status.UNSAT is 0

@@ -1,0 +1,227 @@
+"""A diagram as tensors on one device: its levels, and how columns make the weights of values.
+
+Tensors have one row per value, node or arc, and one column per row of the batch, so that a step
+from level to level moves whole rows of memory.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import final
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from smtlayer.solvers.circuit.diagram import Diagram, Level
+from smtlayer.theory import Theory
+
+_PADDED = 4  # entries of a table for each number that it sums, above which padding is too much
+
+
+@final
+class Gather:
+    """Adds up rows by target, without atomic additions, whose order would change the result."""
+
+    def __init__(self, targets: NDArray[np.int64], count: int, device: torch.device) -> None:
+        sizes = np.bincount(targets, minlength=count)
+        self._count, width = count, int(sizes.max(initial=1))
+        self._targets = torch.from_numpy(targets).to(device)
+        self._table: Tensor | None = None
+        if count * width <= _PADDED * len(targets):
+            table = np.full((count, width), len(targets))
+            order = np.argsort(targets, kind="stable")
+            starts = np.cumsum(sizes) - sizes
+            table[targets[order], np.arange(len(targets)) - starts[targets[order]]] = order
+            self._table = torch.from_numpy(table.reshape(-1)).to(device)
+
+    def sum(self, rows: Tensor) -> Tensor:
+        """The sum of the rows of each target, (count, B); the last row must be zeros."""
+        if self._table is None:
+            total = rows.new_zeros(self._count, rows.shape[-1])
+            return total.index_add_(0, self._targets, rows[:-1])
+        parts = rows.index_select(0, self._table)
+        return parts.view(self._count, len(self._table) // self._count, rows.shape[-1]).sum(1)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class LevelTensors:
+    """The arcs of a level; padding has the value "none", whose weight rules it out."""
+
+    child: Tensor  # (N * F,) positions in the next level
+    value: Tensor  # (N * F,) positions among the values of all levels
+    n_nodes: int
+    n_arcs: int  # F, of each node
+    each: Tensor  # (F,) 0, 1, ...
+    by_child: Gather
+    by_value: Gather
+
+    def add(self, below: Tensor, weights: Tensor) -> Tensor:
+        """The weight of each arc plus that of the node below it: (N, F, B)."""
+        arcs = below.index_select(0, self.child).add_(weights.index_select(0, self.value))
+        return arcs.view(self.n_nodes, self.n_arcs, below.shape[-1])
+
+    @classmethod
+    def of(
+        cls, level: Level, start: int, n_below: int, none: int, device: torch.device
+    ) -> "LevelTensors":
+        """The arcs of a level whose values begin at a position; `none` is the last of all."""
+        child, n_values = level.child.reshape(-1), len(level.signs)
+        value = np.where(level.value < 0, none, level.value + start).reshape(-1)
+        local = np.where(level.value < 0, n_values, level.value).reshape(-1)
+        return cls(
+            torch.from_numpy(child).to(device),
+            torch.from_numpy(value).to(device),
+            *level.child.shape,
+            torch.arange(level.child.shape[1], device=device),
+            Gather(child, n_below, device),
+            Gather(local, n_values + 1, device),
+        )
+
+
+@final
+class Tensors:
+    """The levels from the top, and which columns add to the weight of which value."""
+
+    def __init__(self, diagram: Diagram, theory: Theory, device: torch.device) -> None:
+        starts = np.cumsum([0, *(len(level.signs) for level in diagram.levels)]).tolist()
+        none = starts[-1]
+        below = [*(len(level.child) for level in diagram.levels[1:]), 1]
+        self.levels = [
+            LevelTensors.of(level, start, n_below, none, device)
+            for level, start, n_below in zip(diagram.levels, starts[:-1], below, strict=True)
+        ]
+        places = _Places(diagram)
+        n, both = theory.n_inputs, theory.n_inputs + theory.n_outputs
+        one_hot = {
+            c for s in theory.input_symbols if s.kind == "one-hot" for c in _range(s.columns)
+        }
+        self._tables = {
+            "inputs": _tables(places.rows(range(n), n), device),
+            "all": _tables(places.rows(range(both), n), device),
+            "reading": _tables(places.rows(range(both), n, true_only=one_hot), device),
+        }
+        self._level_of = torch.from_numpy(places.level_of).to(device)  # (n + m,)
+        # The sign of column c where its level has value v is signs[start_of[v] + place_of[c]].
+        self._start_of, self._place_of, self._signs = (
+            torch.from_numpy(array).to(device)
+            for array in (places.start_of, places.place_of, places.signs)
+        )
+        true = places.true_values(none)
+        self._true_values = torch.from_numpy(true).to(device)  # (n + m, K)
+
+    def weights(self, columns: Sequence[Tensor], none: float, *, least: bool = False) -> Tensor:
+        """The weight of each value: the sum of those of its columns; a last row for "none".
+
+        Args:
+            columns: (B, n) where inputs are true, where they are false; then, perhaps, (B, m) twice
+                for outputs.
+            none: The weight of "none".
+            least: Take the least of the weights, not their sum.
+        """
+        name = "inputs" if len(columns) == 2 else "all"
+        return self._weights(self._tables[name], columns, none, least)
+
+    def log_weights(self, columns: Sequence[Tensor]) -> Tensor:
+        """The same for log-probabilities, where false columns of one-hot inputs add nothing."""
+        return self._weights(self._tables["reading"], columns, -torch.inf, least=False)
+
+    def _weights(
+        self, tables: Sequence[Tensor], columns: Sequence[Tensor], none: float, least: bool
+    ) -> Tensor:
+        rows = torch.cat(list(columns), dim=-1).T.contiguous()  # (2n + 2m, B)
+        parts = []
+        for table in tables:
+            shape = (*table.shape, rows.shape[-1])
+            if not table.shape[1]:
+                parts.append(rows.new_full(shape[::2], torch.inf if least else 0))
+                continue
+            part = rows.index_select(0, table.reshape(-1)).view(shape)
+            parts.append(part.amin(1) if least else part.sum(1))
+        parts.append(rows.new_full((1, rows.shape[-1]), none))
+        return torch.cat(parts)
+
+    def columns(self, chosen: Tensor) -> Tensor:
+        """The signs of all columns for one value per level: (levels, B) to (B, n + m)."""
+        value = chosen.T.index_select(1, self._level_of)  # (B, n + m)
+        return self._signs.take(self._start_of.take(value) + self._place_of)
+
+    def true_mass(self, mass: Tensor) -> Tensor:
+        """The mass of the values in which each column is true: (values + 1, B) to (B, n + m)."""
+        count, width = self._true_values.shape
+        parts = mass.index_select(0, self._true_values.reshape(-1))
+        return parts.view(count, width, mass.shape[-1]).sum(1).T
+
+
+class _Places:
+    """Where the columns of a theory are in a diagram."""
+
+    def __init__(self, diagram: Diagram) -> None:
+        self._diagram = diagram
+        where = {x: (i, k) for i, v in enumerate(diagram.levels) for k, x in enumerate(v.variables)}
+        self._where = [where[abs(x)] for x in diagram.columns]
+        self.level_of = np.array([i for i, _ in self._where], dtype=np.int64)
+        # Each level has a block of signs per value, with one sign per column of the level.
+        self._columns: list[list[int]] = [[] for _ in diagram.levels]
+        self.place_of = np.zeros(len(diagram.columns), dtype=np.int64)
+        for c, (i, _) in enumerate(self._where):
+            self.place_of[c] = len(self._columns[i])
+            self._columns[i].append(c)
+        blocks = [self._signs_of(i) for i in range(len(diagram.levels))]
+        widths = np.concatenate([np.full(len(b), b.shape[1]) for b in blocks])
+        self.start_of = (np.cumsum(widths) - widths).astype(np.int64)
+        self.signs = np.concatenate([b.reshape(-1) for b in blocks]).astype(np.int8)
+        self._blocks = blocks
+
+    def _signs_of(self, i: int) -> NDArray[np.int8]:
+        """The signs of the columns of a level for each of its values: (V, columns)."""
+        level, literals = self._diagram.levels[i], self._diagram.columns
+        places = [self._where[c][1] for c in self._columns[i]]
+        signs = np.sign([literals[c] for c in self._columns[i]])
+        return (level.signs[:, places] * signs).astype(np.int8)
+
+    def rows(
+        self, columns: range, n_inputs: int, true_only: set[int] | None = None
+    ) -> list[list[int]]:
+        """For each value, the rows of its columns among (true, false) inputs, then outputs."""
+        n, m = n_inputs, len(self._where) - n_inputs
+        found = []
+        for i, block in enumerate(self._blocks):
+            for signs in block.tolist():
+                rows = []
+                for c, sign in zip(self._columns[i], signs, strict=True):
+                    if c not in columns or (sign < 0 and true_only and c in true_only):
+                        continue
+                    true, size = (c, n) if c < n else (n + c, m)
+                    rows.append(true if sign > 0 else true + size)
+                found.append(rows)
+        return found
+
+    def true_values(self, none: int) -> NDArray[np.int64]:
+        """The values in which each column is true, padded with `none`: (n + m, K)."""
+        found: list[list[int]] = [[] for _ in self._where]
+        value = 0
+        for i, block in enumerate(self._blocks):
+            for signs in block.tolist():
+                for c, sign in zip(self._columns[i], signs, strict=True):
+                    if sign > 0:
+                        found[c].append(value)
+                value += 1
+        width = max(1, *map(len, found))
+        return np.array([[*values, *[none] * (width - len(values))] for values in found])
+
+
+def _tables(rows: Sequence[Sequence[int]], device: torch.device) -> list[Tensor]:
+    """The rows of each value, one table per run of values with equally many."""
+    return [
+        torch.tensor(list(run), dtype=torch.int64, device=device).reshape(-1, width)
+        if width
+        else torch.zeros(len(list(run)), 0, dtype=torch.int64, device=device)
+        for width, run in groupby(rows, key=len)
+    ]
+
+
+def _range(columns: slice) -> range:
+    return range(columns.start, columns.stop)
