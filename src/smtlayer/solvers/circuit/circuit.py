@@ -11,7 +11,6 @@ The largest of all least ranks is one recursion over the levels.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import final
 
 import torch
@@ -23,8 +22,8 @@ from smtlayer.solvers.base import QUESTIONS, Core, Posterior, Solution, Solver
 from smtlayer.solvers.circuit.compilation import MAX_NODES, to_diagram
 from smtlayer.solvers.circuit.diagram import Diagram
 from smtlayer.solvers.circuit.evaluation import (
-    arc_weights,
-    drawn,
+    cheapest_arc,
+    drawn_arc,
     follow,
     least,
     log_total,
@@ -158,8 +157,7 @@ class CircuitSolver:
         tensors, parts = self._on(logits.device), []
         for rows in self._chunks(len(logits)):
             total, found = shares(tensors, self._log_weights(logits[rows], outputs[rows]))
-            values = follow(tensors, len(total), partial(drawn, found))
-            parts.append((total > -torch.inf, values))
+            parts.append((total > -torch.inf, follow(tensors, found, drawn_arc)))
         odds = without_facts(logits)
         return self._solution(parts, odds.sign().to(torch.int8), odds.abs())
 
@@ -167,12 +165,8 @@ class CircuitSolver:
         tensors = self._on(inputs.device)
         against = [torch.where(inputs < 0, torch.inf, 0), torch.where(inputs > 0, torch.inf, 0)]
         weights = tensors.weights(against, torch.inf)
-        below = least(tensors, weights)
-
-        def choose(i: int, arcs: Tensor) -> Tensor:
-            return arc_weights(tensors.levels[i], below[i + 1], weights, arcs).argmin(1, True)
-
-        return below[0][0] < torch.inf, follow(tensors, len(inputs), choose)
+        cost, arcs = least(tensors, weights)
+        return cost < torch.inf, follow(tensors, arcs, cheapest_arc)
 
     def _core(self, inputs: Tensor, weights: Tensor, outputs: Tensor) -> tuple[Tensor, Tensor]:
         tensors = self._on(inputs.device)

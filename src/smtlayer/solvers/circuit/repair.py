@@ -1,22 +1,23 @@
 """The cheapest model of each row, exactly, however far apart the weights are.
 
 Costs are sums of weights of overruled inputs in float64, so a sum of k of them is off by no more
-than k roundings of itself. On the way down, wherever another arc comes within that distance of the
-cheapest, the row is *close*: rounding might hide which is cheaper. Close rows whose sums have no
-rounding at all (few bits, as with float32 logits of similar size) are exact as they are. The others
-are compared again by digits to the base 2**32, whose sums are whole numbers, from the bottom up.
+than k roundings of itself. Rows whose sums have no rounding at all (few bits, as with most float32
+logits) are exact as they are. In the others, wherever on the way down another arc comes within
+rounding of the cheapest, the row is *close*: rounding might hide which is cheaper. Close rows are
+compared again by digits to the base 2**32, whose sums are whole numbers.
 """
+
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor
 
-from smtlayer.solvers.circuit.evaluation import arc_weights, follow, least
+from smtlayer.solvers.circuit.evaluation import cheapest_arc, first_arc, follow, least
 from smtlayer.solvers.circuit.tensors import Tensors
 from smtlayer.solvers.table.exact import BITS, digits
 
 _HUGE = 2.0**980  # above it sums may overflow
 _ROWS = 64  # compared by digits at once
-_EPS = torch.finfo(torch.float64).eps
 
 
 def cheapest(
@@ -32,27 +33,35 @@ def cheapest(
         weights: (B, n) float64, positive where observed; infinite for a fact.
         outputs: (B, m) int8, 0 where any output will do; None if all are.
     """
-    cost = _columns(signs, weights, outputs)
-    by_value = tensors.weights(cost, torch.inf)
-    below = least(tensors, by_value)
-    close = torch.zeros(len(signs), dtype=torch.bool, device=signs.device)
-    slack = 1 + 8 * (weights.shape[-1] + len(below)) * _EPS
-
-    def choose(i: int, arcs: Tensor) -> Tensor:
-        costs = arc_weights(tensors.levels[i], below[i + 1], by_value, arcs)
-        cheap, arc = costs.min(1, keepdim=True)
-        near = (costs <= cheap * slack).sum(1) > 1
-        close.logical_or_(near & (cheap.squeeze(1) > 0))
-        return arc
-
-    chosen, found = follow(tensors, len(signs), choose), below[0][0] < torch.inf
+    by_value = tensors.weights(_columns(signs, weights, outputs), torch.inf)
+    cost, arcs = least(tensors, by_value)
+    found, chosen = cost < torch.inf, follow(tensors, arcs, cheapest_arc)
     size = torch.where(weights.isinf() | (signs == 0), 0, weights)
-    huge = size.amax(-1) > _HUGE
-    rows = (close & found & ~_is_plain(size) | huge).nonzero().squeeze(-1)
-    for part in rows.split(_ROWS) if len(rows) else ():
-        wanted = None if outputs is None else outputs[part]
-        found[part], chosen[:, part] = _by_digits(tensors, signs[part], weights[part], wanted)
+    rough = (found & ~_is_plain(size)).nonzero().squeeze(-1)
+    if len(rough):
+        close = _is_close(tensors, [part[..., rough] for part in arcs], weights.shape[-1])
+        rough = rough[close]
+    huge = (size.amax(-1) > _HUGE).nonzero().squeeze(-1)
+    again = torch.cat([rough, huge]).unique()
+    for rows in again.split(_ROWS) if len(again) else ():
+        wanted = None if outputs is None else outputs[rows]
+        found[rows], chosen[:, rows] = _by_digits(tensors, signs[rows], weights[rows], wanted)
     return found, chosen
+
+
+def _is_close(tensors: Tensors, arcs: Sequence[Tensor], n_inputs: int) -> Tensor:
+    """Whether rounding may hide that another model is cheaper: (B,)."""
+    slack = 1 + 8 * (n_inputs + len(arcs)) * torch.finfo(torch.float64).eps
+    close = torch.zeros(arcs[0].shape[-1], dtype=torch.bool, device=arcs[0].device)
+
+    def choose(costs: Tensor) -> Tensor:
+        low, arc = costs.min(1, keepdim=True)
+        near = (costs <= low * slack).sum(1) > 1
+        close.logical_or_(near & (low.squeeze(1) > 0))
+        return arc.squeeze(1)
+
+    follow(tensors, arcs, choose)
+    return close
 
 
 def _columns(signs: Tensor, weights: Tensor, outputs: Tensor | None) -> list[Tensor]:
@@ -86,30 +95,23 @@ def _by_digits(
         columns = [c.clamp(max=1) if i == 0 else c for c in _columns(signs, plane, wanted)]
         by_value.append(tensors.weights(columns, float(i == 0)).long())
     nodes = [torch.zeros_like(plane[:1]) for plane in by_value]
-    first = []
+    cheapest_arcs = []
     for level in reversed(tensors.levels):
         arcs = [level.add(n, w) for n, w in zip(nodes, by_value, strict=True)]
         for i in range(len(arcs) - 1, 0, -1):
             arcs[i - 1] += arcs[i] >> BITS
             arcs[i] &= (1 << BITS) - 1
-        nodes, arc = _lexicographic(arcs)
-        first.append(arc)
-    first.reverse()
-
-    def choose(i: int, arcs: Tensor) -> Tensor:
-        node = arcs[:, :1] // tensors.levels[i].n_arcs
-        row = torch.arange(len(node), device=node.device)[:, None]
-        return first[i].take(node * len(node) + row)
-
-    return nodes[0][0] == 0, follow(tensors, len(signs), choose)
+        nodes, left = _lexicographic(arcs)
+        cheapest_arcs.append(left)
+    return nodes[0][0] == 0, follow(tensors, cheapest_arcs[::-1], first_arc)
 
 
-def _lexicographic(arcs: list[Tensor]) -> tuple[list[Tensor], Tensor]:
-    """The least number of each node, and the first arc that has it: (N, B) each."""
+def _lexicographic(arcs: Sequence[Tensor]) -> tuple[list[Tensor], Tensor]:
+    """The least number of each node, (N, B) per digit, and the arcs that have it, (N, F, B)."""
     left, nodes = torch.ones_like(arcs[0], dtype=torch.bool), []
     largest = torch.iinfo(torch.int64).max
     for digit in arcs:
         low = torch.where(left, digit, largest).amin(1, keepdim=True)
         left &= digit == low
         nodes.append(low.squeeze(1))
-    return nodes, left.to(torch.uint8).argmax(1)
+    return nodes, left
