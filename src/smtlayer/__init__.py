@@ -11,7 +11,7 @@ from smtlayer.errors import (
     UnsatisfiableTheoryError,
 )
 from smtlayer.nn import SMTLayer
-from smtlayer.solvers import Z3, Auto, Core, Enumerate, Sat, Solution, Status, Table
+from smtlayer.solvers import Z3, Auto, Circuit, Core, Enumerate, Sat, Solution, Status, Table
 from smtlayer.theory import Theory, matches, one_hot
 
 __version__ = "0.1.0"
@@ -19,6 +19,7 @@ __version__ = "0.1.0"
 __all__ = [
     "Z3",
     "Auto",
+    "Circuit",
     "Core",
     "Enumerate",
     "NotFiniteError",

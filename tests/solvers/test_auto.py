@@ -2,12 +2,14 @@
 
 import copy
 import pickle
+import re
 
 import pytest
 import torch
 import z3
 
-from smtlayer import Z3, Auto, Sat, Status, Table, Theory
+from smtlayer import Z3, Auto, Circuit, Sat, Status, Table, Theory
+from smtlayer.solvers.circuit import compilation
 from smtlayer.solvers.clauses import translation
 from smtlayer.solvers.table import models as listing
 from smtlayer.solvers.table.models import list_models
@@ -24,6 +26,7 @@ def fresh(monkeypatch, tmp_path):
     def restart():
         monkeypatch.setattr(listing, "_memory", {})
         monkeypatch.setattr(translation, "_memory", {})
+        monkeypatch.setattr(compilation, "_memory", {})
 
     restart()
     return restart
@@ -33,6 +36,7 @@ def no_work(monkeypatch):
     """Whatever is not in the store cannot be had."""
     monkeypatch.setattr(listing, "_list", None)
     monkeypatch.setattr(translation, "_translate", None)
+    monkeypatch.setattr(compilation, "_compile", None)
 
 
 def free_bits():
@@ -66,16 +70,30 @@ def test_the_reason_for_a_list_has_its_length():
 
 
 @pytest.mark.parametrize("name", THEORIES)
-def test_a_finite_theory_with_too_many_models_goes_to_sat_and_any_other_to_z3(name):
+def test_a_finite_theory_with_too_many_models_goes_to_circuit_and_any_other_to_z3(name):
     choice = Auto(max_models=1, timeout_ms=77, workers=3).choose(THEORIES[name]())
-    many = "it has more than 1 models over its inputs and outputs, too many to list"
     if name in FINITE:
-        assert choice.backend == Sat(77, workers=3)
-        assert choice.reason == f"{many}, but it is finite"
+        assert choice.backend == Circuit(20_000)
+        assert re.fullmatch(
+            r"it has \d+ models over its inputs and outputs, too many to list, but its decision "
+            r"diagram has \d+ nodes? in \d levels?",
+            choice.reason,
+        )
     else:
+        many = "it has more than 1 models over its inputs and outputs, too many to list"
         assert choice.backend == Z3(77, workers=3)
         assert choice.reason.startswith(f"{many}, and ")
         assert choice.reason.endswith(" does not come down to bits")
+
+
+@pytest.mark.parametrize("name", sorted(FINITE.keys() - {"unconstrained"}))
+def test_a_finite_theory_with_a_large_diagram_goes_to_sat(name):
+    choice = Auto(max_models=1, timeout_ms=77, workers=3, max_nodes=1).choose(THEORIES[name]())
+    assert choice.backend == Sat(77, workers=3)
+    assert choice.reason == (
+        "it has more than 1 models over its inputs and outputs, too many to list, and its "
+        "decision diagram takes more than max_nodes=1 nodes, but it is finite"
+    )
 
 
 def test_an_integer_without_bounds_goes_to_z3_by_name():
@@ -88,19 +106,27 @@ def test_an_integer_without_bounds_goes_to_z3_by_name():
 
 
 def test_a_list_that_is_far_too_long_is_not_begun_in_earnest():
-    choice = Auto(max_models=10**9).choose(free_bits())
+    choice = Auto(max_models=10**9, max_nodes=1).choose(free_bits())
     assert choice.backend == Sat()
-    assert choice.reason == (
-        "it has far more than 1000000000 models over its inputs and outputs, too many to list, "
-        "but it is finite"
+    assert choice.reason.startswith(
+        "it has far more than 1000000000 models over its inputs and outputs, too many to list, and "
     )
     assert len(list_models(free_bits(), 10**9, Auto().max_work)) == 256
 
 
 def test_a_list_that_takes_too_much_work_is_not_made():
-    choice = Auto(max_work=1_000).choose(free_bits())
+    choice = Auto(max_work=1_000, max_nodes=1).choose(free_bits())
     assert choice.backend == Sat()
-    assert choice.reason == "it needs more than 1,000 steps to list, but it is finite"
+    assert choice.reason.startswith("it needs more than 1,000 steps to list, and ")
+
+
+def test_the_number_of_models_is_that_of_the_diagram():
+    choice = Auto().choose(free_bits())
+    assert choice.backend == Circuit(20_000)
+    assert choice.reason.startswith("it has about 2.8e+14 models over")
+    p, q = z3.BitVecs("p q", 12)
+    choice = Auto().choose(Theory(p != q, inputs=[p], outputs=[q]))
+    assert choice.reason.startswith(f"it has {4096 * 4095:,} models over")
 
 
 @pytest.mark.parametrize("theory", [THEORIES["addition"], THEORIES["strings"], free_bits, no_model])
@@ -126,14 +152,17 @@ def test_a_theory_without_a_model_gets_a_table_without_rows():
 
 def test_compile_is_what_choose_says():
     assert Auto().compile(THEORIES["xor"]()).name == "Table"
-    assert Auto(max_models=1).compile(THEORIES["xor"]()).name == "Sat"
+    assert Auto(max_models=1).compile(THEORIES["xor"]()).name == "Circuit"
+    assert Auto(max_models=1, max_nodes=1).compile(THEORIES["xor"]()).name == "Sat"
     assert Auto(max_models=1).compile(THEORIES["strings"]()).name == "Z3"
-    assert Auto(max_models=1, timeout_ms=55).compile(THEORIES["xor"]()).limit_ms == 55
+    assert Auto(max_models=1, timeout_ms=55).compile(THEORIES["strings"]()).limit_ms == 55
 
 
 def test_options_compare_print_hash_pickle_and_copy():
     assert Auto(max_models=5) == Auto(max_models=5) != Auto()
-    assert repr(Auto()) == ("Auto(max_models=20000, timeout_ms=10000, max_work=5000000, workers=0)")
+    assert repr(Auto()) == (
+        "Auto(max_models=20000, timeout_ms=10000, max_work=5000000, workers=0, max_nodes=20000)"
+    )
     assert len({Auto(), Auto(), Auto(workers=2)}) == 2
     assert pickle.loads(pickle.dumps(Auto(workers=2))) == Auto(workers=2)
     assert copy.deepcopy(Auto(timeout_ms=3)) == Auto(timeout_ms=3)

@@ -2,8 +2,13 @@
 
 from dataclasses import dataclass
 
+from smtlayer.errors import TooLargeError
 from smtlayer.interrupts import interruptible
+from smtlayer.plain import counted
 from smtlayer.solvers.base import Backend, Solver
+from smtlayer.solvers.circuit.circuit import Circuit
+from smtlayer.solvers.circuit.compilation import to_diagram
+from smtlayer.solvers.circuit.diagram import Diagram
 from smtlayer.solvers.sat import Sat
 from smtlayer.solvers.table.models import list_models
 from smtlayer.solvers.table.table import Table
@@ -11,6 +16,8 @@ from smtlayer.solvers.validation import check_count, check_limits, check_theory_
 from smtlayer.solvers.workers.options import WorkerOptions, Workers, check_workers
 from smtlayer.solvers.z3 import Z3
 from smtlayer.theory import Theory
+
+_FIRST = 0.04  # share of the work for listing models that is spent before a diagram is tried
 
 
 @dataclass(frozen=True)
@@ -23,7 +30,9 @@ class Choice:
 
 @dataclass(frozen=True)
 class Auto(WorkerOptions):
-    """Uses `Table` if the list of all models is short, `Sat` if the theory is finite, else `Z3`.
+    """Uses `Table` for few models, else `Circuit` for a small diagram, else `Sat` or `Z3`.
+
+    `Sat` takes every theory that comes down to bits, `Z3` the rest.
 
     The choice depends on the theory and these options alone: work is counted, not timed, so the
     choice is the same on a busy machine, on another machine, and with any cache.
@@ -36,6 +45,7 @@ class Auto(WorkerOptions):
             takes a second or two, once per theory.
         workers: Where `Sat` or `Z3` run: 0 for this process, a number of worker processes, an
             `Executor`, or a function that makes one. See `Rowwise`.
+        max_nodes: The largest number of nodes of a small decision diagram.
 
     Examples:
         >>> import z3
@@ -48,9 +58,11 @@ class Auto(WorkerOptions):
     timeout_ms: int = 10_000
     max_work: float = 5_000_000
     workers: Workers = 0
+    max_nodes: int = 20_000
 
     def __post_init__(self) -> None:
         check_count("Auto", "max_models", self.max_models)
+        check_count("Auto", "max_nodes", self.max_nodes)
         check_limits(self, "timeout_ms", "max_work")
         check_workers("Auto", self.workers)
 
@@ -58,22 +70,44 @@ class Auto(WorkerOptions):
     def choose(self, theory: Theory) -> Choice:
         """The backend that `compile` uses for this theory, and why."""
         check_theory_given("Auto", theory)
-        models = list_models(theory, self.max_models, self.max_work)
+        diagram: Diagram | None = None
+        too_large = ""
+        models = list_models(theory, self.max_models, self.max_work * _FIRST)
+        if not models.complete and models.fits_sat:
+            try:
+                diagram = to_diagram(theory, self.max_nodes)
+            except TooLargeError as error:
+                too_large = f" and {error.reason},"
+        if not models.complete and (diagram is None or diagram.n_models <= self.max_models):
+            models = list_models(theory, self.max_models, self.max_work)
         if models.complete:
-            count = len(models)
-            plural = "" if count == 1 else "s"
-            return Choice(
-                Table(self.max_models, self.max_work),
-                f"it has {count:,} model{plural} over its inputs and outputs, few enough to list",
+            plural = "" if len(models) == 1 else "s"
+            reason = (
+                f"it has {len(models):,} model{plural} over its inputs and outputs, "
+                f"few enough to list"
             )
+            return Choice(Table(self.max_models, self.max_work), reason)
         many = " over its inputs and outputs, too many to list" if models.many else ""
         reason = f"it {models.reason}{many}"
+        if diagram is not None:
+            return Choice(Circuit(self.max_nodes), _size(diagram, self.max_models, reason))
         if models.fits_sat:
-            return Choice(Sat(self.timeout_ms, self.workers), f"{reason}, but it is finite")
-        backend = Z3(self.timeout_ms, workers=self.workers)
-        return Choice(backend, f"{reason}, and {models.sat_error}")
+            reason = f"{reason},{too_large} but it is finite"
+            return Choice(Sat(self.timeout_ms, self.workers), reason)
+        reason = f"{reason}, and {models.sat_error}"
+        return Choice(Z3(self.timeout_ms, workers=self.workers), reason)
 
     @interruptible
     def compile(self, theory: Theory) -> Solver:
         """The chosen backend's solver."""
         return self.choose(theory).backend.compile(theory)
+
+
+def _size(diagram: Diagram, max_models: int, reason: str) -> str:
+    """Why a diagram is chosen: the numbers of its models and of its nodes."""
+    count = diagram.n_models
+    if count > max_models:
+        number = f"{count:,}" if count < 10**9 else f"about {count:.1e}"
+        reason = f"it has {number} models over its inputs and outputs, too many to list"
+    size = f"{counted(diagram.n_nodes, 'node')} in {counted(len(diagram.levels), 'level')}"
+    return f"{reason}, but its decision diagram has {size}"

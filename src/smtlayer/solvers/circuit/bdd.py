@@ -11,9 +11,6 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
 
-from oxidd.bdd import BDDManager
-from oxidd.protocols import BooleanOperator
-
 from smtlayer.errors import TooLargeError
 from smtlayer.solvers.circuit.problem import BoundedSum, Problem
 
@@ -43,9 +40,13 @@ class Bdd:
     """
 
     def __init__(self, problem: Problem, order: Sequence[int], max_nodes: int, room: int) -> None:
+        from oxidd.bdd import BDDManager  # takes some time, and only compiling needs it
+        from oxidd.util import BooleanOperator
+
         self.level = {x: i for i, x in enumerate(order)}
         self.max_nodes = max_nodes
         self._room = room
+        self._and = BooleanOperator.AND
         self.manager = BDDManager(self._room + 2 * len(order) + 2, _CACHE, 1)
         levels = self.manager.add_vars(len(order))
         self._true = [self.manager.var(i) for i in levels]
@@ -69,8 +70,10 @@ class Bdd:
         buckets = defaultdict[int, list[Any]](list)
         last: dict[int, int] = {}
         for constraint in problem.constraints():
-            bounded = isinstance(constraint, BoundedSum)
-            variables = constraint.variables if bounded else {abs(x) for x in constraint}
+            if isinstance(constraint, BoundedSum):
+                variables = constraint.variables
+            else:
+                variables = {abs(x) for x in constraint}
             top = min((self.level[x] for x in variables), default=0)
             buckets[top].append(constraint)
             for x in variables:
@@ -96,7 +99,7 @@ class Bdd:
             cube = self.manager.true()
             for x in sorted(quantified, key=lambda x: -self.level[x]):
                 cube &= self.literal(x)
-            self.root = self.root.apply_exists(BooleanOperator.AND, part, cube)
+            self.root = self.root.apply_exists(self._and, part, cube)
         else:
             self.root &= part
         if self.manager.num_inner_nodes() > self._room // 2:

@@ -208,7 +208,7 @@ class CircuitSolver:
         found = torch.cat([possible for possible, _ in parts])
         values = torch.cat([values for _, values in parts], dim=1)
         columns = self._on(signs.device).columns(values) * found[:, None]
-        inputs, outputs = columns.split((self.theory.n_inputs, self.theory.n_outputs), dim=-1)
+        inputs, outputs = columns[:, : self.theory.n_inputs], columns[:, self.theory.n_inputs :]
         cost = torch.zeros_like(found, dtype=torch.float64)
         if weights is not None:
             cost = torch.where(inputs * signs < 0, weights, 0).sum(-1)

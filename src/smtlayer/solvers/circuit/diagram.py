@@ -10,6 +10,7 @@ level, and a path from the root to the end is a model.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -139,9 +140,9 @@ class _Nodes:
     """The nodes of a binary diagram as arrays."""
 
     def __init__(self, bdd: Bdd) -> None:
-        index = {bdd.manager.false(): _FALSE, bdd.manager.true(): _TRUE}
+        index: dict[Any, int] = {bdd.manager.false(): _FALSE, bdd.manager.true(): _TRUE}
         levels, high, low = [1 << 62] * 2, [_FALSE, _TRUE], [_FALSE, _TRUE]
-        stack = [bdd.root]
+        stack: list[Any] = [bdd.root]
         while stack:
             node = stack.pop()
             if node in index:

@@ -37,13 +37,13 @@ def cheapest(
     cost, arcs = least(tensors, by_value)
     found, chosen = cost < torch.inf, follow(tensors, arcs, cheapest_arc)
     size = torch.where(weights.isinf() | (signs == 0), 0, weights)
+    unsure = size.amax(-1) > _HUGE
     rough = (found & ~_is_plain(size)).nonzero().squeeze(-1)
     if len(rough):
-        close = _is_close(tensors, [part[..., rough] for part in arcs], weights.shape[-1])
-        rough = rough[close]
-    huge = (size.amax(-1) > _HUGE).nonzero().squeeze(-1)
-    again = torch.cat([rough, huge]).unique()
-    for rows in again.split(_ROWS) if len(again) else ():
+        unsure[rough] |= _is_close(tensors, [part[..., rough] for part in arcs], len(size[0]))
+    again = unsure.nonzero().squeeze(-1)
+    for start in range(0, len(again), _ROWS):
+        rows = again[start : start + _ROWS]
         wanted = None if outputs is None else outputs[rows]
         found[rows], chosen[:, rows] = _by_digits(tensors, signs[rows], weights[rows], wanted)
     return found, chosen

@@ -60,7 +60,7 @@ class _Sum:
         """Whether there are few partial sums."""
         sizes = [abs(w) for w in self.weights.values() if w]
         span = sum(sizes) // math.gcd(*sizes) + 1 if sizes else 1
-        return len(sizes) * min(span, 2 ** len(sizes)) <= _MOST_NODES
+        return len(sizes) * min(span, 1 << len(sizes)) <= _MOST_NODES
 
 
 @uses_z3

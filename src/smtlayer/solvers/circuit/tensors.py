@@ -74,7 +74,8 @@ class LevelTensors:
         return cls(
             torch.from_numpy(child).to(device),
             torch.from_numpy(value).to(device),
-            *level.child.shape,
+            level.child.shape[0],
+            level.child.shape[1],
             torch.arange(level.child.shape[1], device=device),
             Gather(child, n_below, device),
             Gather(local, n_values + 1, device),
