@@ -6,7 +6,7 @@ import pytest
 import torch
 import z3
 
-from smtlayer import Z3, Auto, Sat, SMTLayer, Table, Theory, one_hot
+from smtlayer import Z3, Auto, Circuit, Sat, SMTLayer, Table, Theory, one_hot
 from smtlayer.solvers import check
 from smtlayer.solvers.check import COOLING, Advice, LabelCounts, advise, conflict_of
 from smtlayer.solvers.search.constraint_core import ConstraintRef
@@ -250,8 +250,8 @@ def test_a_theory_that_z3_cannot_decide_is_reported_so():
     [
         (256, Table(256, 5_000_000), "it has 256 models over its inputs and outputs, few enough to "
                                      "list"),
-        (255, Sat(), "it has more than 255 models over its inputs and outputs, too many to list, "
-                     "but it is finite"),
+        (255, Circuit(20_000), "it has 256 models over its inputs and outputs, too many to list, "
+                               "but its decision diagram has 13 nodes in 5 levels"),
     ],
 )  # fmt: skip
 def test_auto_gives_its_choice_and_the_reason(max_models, backend, reason):
@@ -285,6 +285,12 @@ def pinned():
     return Theory(q == 7 * p + 2, inputs=[p], outputs=[q])
 
 
+def products():
+    """Too many models to list, and too large a diagram."""
+    p, q = z3.BitVecs("p q", 16)
+    return Theory(z3.Concat(p, q) * z3.Concat(q, p) > 7, inputs=[p], outputs=[q])
+
+
 def open_labels():
     """Too many models to list, and labels fit many inputs."""
     p, q = z3.BitVecs("p q", 16)
@@ -293,10 +299,11 @@ def open_labels():
 
 RULES = {
     "pinned, Table": (THEORIES["unique_labels"], Table, True, "maxsmt"),
-    "pinned, Sat": (pinned, Sat, True, "maxsmt"),
+    "pinned, Circuit": (pinned, Circuit, True, "maxsmt"),
+    "open, Sat": (products, Sat, False, "core"),
     "open, Table": (lambda: addition(4), Table, False, COOLING),
     "open, Table by z3": (THEORIES["reals"], Table, False, COOLING),
-    "open, Sat": (open_labels, Sat, False, "core"),
+    "open, Circuit": (open_labels, Circuit, False, COOLING),
 }
 
 
@@ -321,8 +328,8 @@ def test_the_rule_to_begin_with_trains_a_layer_as_it_is(name):
 def test_cores_are_advised_where_it_is_not_known_what_labels_fit(backend):
     assert advise(backend, pinned=None) == Advice(
         "core",
-        f"labels may fit several inputs, and {type(backend).__name__} has no list of models for "
-        "marginal",
+        f"labels may fit several inputs, and {type(backend).__name__} cannot weigh models, which "
+        "marginal needs",
     )
 
 

@@ -12,6 +12,7 @@ import pytest
 import z3
 
 from smtlayer import Auto, SMTLayer, Table, Theory, TooManyModelsError
+from smtlayer.solvers.circuit import compilation
 from smtlayer.solvers.clauses import translation
 from smtlayer.solvers.table import models as listing
 from smtlayer.solvers.table.models import list_models
@@ -34,6 +35,11 @@ def wide(bits):
     return Theory(y == z3.UGT(p, q), inputs=[p, q], outputs=[y])
 
 
+def products():
+    p, q = z3.BitVecs("p q", 12)
+    return Theory(y == z3.UGT(p * q * p, q), inputs=[p, q], outputs=[y])
+
+
 def endless():
     p, q = z3.BitVecs("p q", 16)
     return Theory(y == (z3.ToReal(z3.BV2Int(p)) / 3 > z3.ToReal(z3.BV2Int(q))), [p, q], [y])
@@ -49,7 +55,8 @@ def cubes():
 CHOICES = {
     "finite": (lambda: addition(4), "Table"),
     "reals": (pipes, "Table"),
-    "finite, far too many": (lambda: wide(24), "Sat"),
+    "finite, far too many": (lambda: wide(24), "Circuit"),
+    "finite, large diagram": (products, "Sat"),
     "reals, far too many": (endless, "Z3"),
     "endless search": (cubes, "Z3"),
 }
@@ -69,6 +76,7 @@ def restart(monkeypatch, tmp_path):
     def start(*, cold):
         monkeypatch.setattr(listing, "_memory", {})
         monkeypatch.setattr(translation, "_memory", {})
+        monkeypatch.setattr(compilation, "_memory", {})
         if cold:
             monkeypatch.setenv("SMTLAYER_CACHE", str(tmp_path / str(next(numbers))))
 
@@ -134,7 +142,7 @@ def test_the_rule_marginal_is_accepted_or_refused_every_time(max_work, accepted,
         if accepted:
             make()
         else:
-            with pytest.raises(ValueError, match="needs the list of all models"):
+            with pytest.raises(ValueError, match="needs a backend that weighs all models"):
                 make()
 
 

@@ -12,6 +12,7 @@ from smtlayer.forks import uses_z3
 from smtlayer.interrupts import interruptible
 from smtlayer.solvers.auto import Auto
 from smtlayer.solvers.base import Backend, Status
+from smtlayer.solvers.circuit.circuit import Circuit
 from smtlayer.solvers.search.constraint_core import ConstraintCores, ConstraintRef
 from smtlayer.solvers.table.models import Models, list_models
 from smtlayer.solvers.table.table import Table
@@ -169,12 +170,12 @@ def advise(backend: Backend, pinned: bool | None) -> Advice:
     if pinned:
         reason = "each label fits one input only, so the cheapest repair is the truth"
         return Advice("maxsmt", reason)
-    if isinstance(backend, Table):
-        reason = "labels fit several inputs, and Table weighs them all; the training loop must set"
-        return Advice(COOLING, f"{reason} layer.progress from 0 to 1")
-    several = "labels fit several inputs" if pinned is False else "labels may fit several inputs"
     name = type(backend).__name__
-    return Advice("core", f"{several}, and {name} has no list of models for marginal")
+    several = "labels fit several inputs" if pinned is False else "labels may fit several inputs"
+    if isinstance(backend, Table | Circuit):
+        reason = f"{several}, and {name} weighs them all; the training loop must set"
+        return Advice(COOLING, f"{reason} layer.progress from 0 to 1")
+    return Advice("core", f"{several}, and {name} cannot weigh models, which marginal needs")
 
 
 def conflict_of(theory: Theory, timeout_s: float = 10.0) -> tuple[ConstraintRef, ...]:

@@ -14,6 +14,7 @@ FINITE: Mapping[str, Callable[[], Theory]] = {
     name: THEORIES[name]
     for name in (
         "xor", "addition", "unique_labels", "colours", "integers", "free_outputs", "unconstrained",
+        "mixed_inputs",
     )
 }  # fmt: skip
 """The named theories that translate to clauses."""

@@ -172,7 +172,8 @@ class _Places:
             self._columns[i].append(c)
         blocks = [self._signs_of(i) for i in range(len(diagram.levels))]
         widths = np.concatenate([np.full(len(b), b.shape[1]) for b in blocks])
-        self.start_of = (np.cumsum(widths) - widths).astype(np.int64)
+        # An entry more for "none", on the ways of a diagram without models.
+        self.start_of = np.append(np.cumsum(widths) - widths, 0).astype(np.int64)
         self.signs = np.concatenate([b.reshape(-1) for b in blocks]).astype(np.int8)
         self._blocks = blocks
 
