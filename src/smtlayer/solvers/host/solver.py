@@ -150,7 +150,8 @@ def Rowwise(  # noqa: N802 (makes a solver, as a class would)
 
     A row solver that raises leaves that row UNKNOWN and is opened anew. It is opened anew in a
     forked process, too, since solvers do not survive a fork. A worker process that dies or hangs
-    is replaced and its rows are asked once more.
+    is replaced and its rows are asked once more. A row whose facts, the inputs of infinite weight,
+    were overruled or blamed is UNKNOWN, with a warning.
 
     Args:
         theory: The theory that the row solver answers for.
