@@ -1,6 +1,7 @@
 """Training by the exact likelihood of the labels."""
 
 import math
+from importlib.util import find_spec
 
 import pytest
 import torch
@@ -18,6 +19,9 @@ from smtlayer_studies.tasks.long_addition.theory import long_addition_theory
 from tasks.carry_recursion import log_likelihood
 from tasks.test_long_addition_task import fake_digits
 
+LARGE = pytest.mark.skipif(
+    find_spec("smtlayer.solvers.circuit") is None, reason="too many models for a list"
+)
 LIKELIHOOD = {"loss": "likelihood"}
 
 
@@ -41,7 +45,7 @@ def fixed(task, logits):
     return Model(network, SMTLayer(task.theory))
 
 
-@pytest.mark.parametrize("length", [1, 2])
+@pytest.mark.parametrize("length", [1, 2, *(pytest.param(n, marks=LARGE) for n in (4, 15))])
 def test_the_likelihood_of_sums_is_that_of_a_recursion_over_carries(length):
     generator = torch.Generator().manual_seed(length)
     theory = long_addition_theory(length, reading="digits")
