@@ -10,7 +10,9 @@ from torch import Tensor
 
 from comparison import Agreement, Case, Rival
 from mnist_addition import addition_theory, wanted
-from smtlayer import SMTLayer
+from smtlayer import Circuit, SMTLayer
+from smtlayer.solvers.circuit.compilation import to_diagram
+from smtlayer.solvers.circuit.diagram import Diagram
 
 Likelihood = Callable[[Tensor, Tensor], Tensor]  # logits and outputs -> (B,)
 NEVER = -1e4  # for log 0: KLay's gradients are NaN with -inf
@@ -23,10 +25,6 @@ def cases() -> Iterator[Case]:
 
 
 def make_case(digits: int, rows: int, repeats: int = 40) -> Case:
-    from smtlayer.solvers.circuit.compilation import to_diagram
-
-    from smtlayer import Circuit
-
     theory = addition_theory(digits)
     layer = SMTLayer(theory, backend=Circuit())
     diagram = to_diagram(theory)
@@ -87,7 +85,7 @@ def real_likelihood(circuit: Any) -> Likelihood:
     return likelihood
 
 
-def to_klay(diagram: Any) -> "klay.Circuit":  # noqa: F821
+def to_klay(diagram: Diagram) -> "klay.Circuit":  # noqa: F821
     """The diagram as a KLay circuit: its variables are the columns, numbered from 1.
 
     All columns belong to one-hot symbols, so an arc is the "and" of the columns that it makes true.

@@ -19,6 +19,7 @@ import mnist_addition
 import road_r
 from comparison import Agreement, Case, Rival, compare
 from smtlayer import SMTLayer
+from smtlayer.solvers.circuit.compilation import to_diagram
 
 ROOT = Path(__file__).parents[2]
 RUN = runpy.run_path(str(ROOT / "benchmarks" / "rivals" / "run.py"))
@@ -185,9 +186,7 @@ def test_a_diagram_is_exported_to_klay_with_all_its_models(digits, monkeypatch):
     )
     roots: list[int] = []
     monkeypatch.setitem(sys.modules, "klay", SimpleNamespace(Circuit=lambda: counted))
-    circuit = pytest.importorskip("smtlayer.solvers.circuit.compilation")
-    theory = mnist_addition.addition_theory(digits)
-    klay_addition.to_klay(circuit.to_diagram(theory))
+    klay_addition.to_klay(to_diagram(mnist_addition.addition_theory(digits)))
     assert roots == [100**digits]
 
 
