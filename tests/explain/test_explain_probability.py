@@ -91,3 +91,12 @@ def test_a_one_hot_symbol_is_as_certain_as_its_softmax():
     given = torch.tensor([False] * 4 + [True, True, True, False])
     (row,) = layer.explain(logits, known=known, given=given)
     assert row.read[1].certainty == 1.0
+
+
+@pytest.mark.parametrize("length", range(8, 20))
+def test_a_percentage_stays_on_one_line(length):
+    a, b, c, d = (z3.Bool(name * length) for name in "abcd")
+    layer = SMTLayer(Theory(a == b, inputs=[a, b, c], outputs=[d]), backend=Table())
+    for logits in (torch.full((3,), 20.0), torch.tensor([20.0, -20.0, 0.5])):
+        lines = str(layer.explain(logits)).splitlines()
+        assert all(line.count("(") == line.count(")") for line in lines if "%" in line)

@@ -15,7 +15,7 @@ _SYMBOLS = 8  # shown one by one; of more, only some
 _LEAST = 3
 _CONSTRAINTS = 6
 ROWS = 20  # of a batch that are shown
-_UNBROKEN = re.compile(r" = | %|\(cost ")  # no line breaks there
+_UNBROKEN = re.compile(r" = | %|\(cost |\([<>] ")  # no line breaks there
 _NO_BREAK = "\xa0"
 
 _COUNTED = {

@@ -130,9 +130,7 @@ def weigh(
         else:
             found, fixed = weigher.marginal(odds, evidence.outputs), evidence.fixed()
             log_prob, slope = found.log_prob, found.inputs - read(solver.theory, odds).mean
-            if fixed is not None:
-                slope = torch.where(fixed, 0, slope)
-            slope = torch.where(log_prob[:, None] > -torch.inf, slope, 0).to(dtype)
+            slope = (slope if fixed is None else torch.where(fixed, 0, slope)).to(dtype)
     possible = log_prob > -torch.inf
     stats.add({"impossible": ~possible})
     least = torch.finfo(dtype).min  # -inf is for what is impossible
