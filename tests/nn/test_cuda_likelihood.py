@@ -5,9 +5,9 @@ import math
 import pytest
 import torch
 
-from helpers import random_logits
-from smtlayer import SMTLayer, Table
-from smtlayer.nn import LikelihoodLoss
+from helpers import input_gradient, random_logits
+from smtlayer import Circuit, SMTLayer, Table
+from smtlayer.nn import LikelihoodLoss, core, marginal, mix
 from smtlayer.testing.theories import addition, mixed_inputs
 
 pytestmark = [
@@ -40,8 +40,9 @@ def on_gpu(*parts):
 @pytest.mark.parametrize("masks", ["none", "known", "given", "both"])
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
 @pytest.mark.parametrize("theory", [addition(3), mixed_inputs()], ids=["bits", "mixed"])
-def test_graphs_give_what_the_cpu_gives(theory, dtype, masks):
-    here, there = (SMTLayer(theory, backend=Table()) for _ in range(2))
+@pytest.mark.parametrize("backend", [Table(), Circuit()], ids=["table", "circuit"])
+def test_graphs_give_what_the_cpu_gives(theory, dtype, masks, backend):
+    here, there = (SMTLayer(theory, backend=backend) for _ in range(2))
     for seed in range(8):
         parts = batch(theory, seed, masks, dtype)
         expected = value_and_gradient(here, *parts)
@@ -64,9 +65,10 @@ def test_without_a_gradient_another_graph_is_replayed():
 
 
 @pytest.mark.parametrize("options", [{"cuda_graphs": False}, {}])
-def test_results_are_not_overwritten_by_the_next_batch(options):
+@pytest.mark.parametrize("backend", [Table(), Circuit()], ids=["table", "circuit"])
+def test_results_are_not_overwritten_by_the_next_batch(options, backend):
     theory = addition(3)
-    layer = SMTLayer(theory, backend=Table(), **options)
+    layer = SMTLayer(theory, backend=backend, **options)
     values, leaves = [], []
     for seed in range(8):
         leaves.append(random_logits(16, 6, seed).cuda().requires_grad_())
@@ -91,8 +93,9 @@ def test_bad_logits_are_refused_also_by_a_graph():
     assert layer.log_prob(torch.ones(4, 6, device="cuda")).isfinite().all()
 
 
-def test_impossible_rows_have_no_gradient_in_a_graph():
-    layer = SMTLayer(addition(3), backend=Table())
+@pytest.mark.parametrize("backend", [Table(), Circuit()], ids=["table", "circuit"])
+def test_impossible_rows_have_no_gradient_in_a_graph(backend):
+    layer = SMTLayer(addition(3), backend=backend)
     for step in range(1, 8):
         leaf = torch.randn(3, 6, device="cuda", requires_grad=True)
         value = layer.log_prob(leaf, {"total": [3, 15, 4]})  # 7 + 7 is the most
@@ -125,6 +128,20 @@ def test_marginals_and_samples_are_those_of_the_cpu():
     assert torch.equal(torch.cuda.get_rng_state(), before)
     mean = (drawn.inputs > 0).double().mean(0).cpu()
     assert (mean - layer.marginals(logits, None, known, given).inputs).abs().max() < 0.06
+
+
+@pytest.mark.parametrize("rule", [marginal, mix(core, marginal)], ids=str)
+def test_a_circuit_replays_the_passes_whose_questions_it_can_capture(rule):
+    here, there = (SMTLayer(addition(3), backend=Circuit(), backward=rule) for _ in range(2))
+    for step in range(8):
+        logits, slope = random_logits(16, 6, step), random_logits(16, 4, step + 50)
+        torch.manual_seed(step)  # the same choice on both sides
+        expected = input_gradient(here, logits, slope)
+        torch.manual_seed(step)
+        found = input_gradient(there, logits.cuda(), slope.cuda())
+        torch.testing.assert_close(found.cpu(), expected)
+    (captured,) = there._graphs._captured.values()
+    assert len(captured._backward_graphs) == 1  # not that of cores
 
 
 def test_training_with_autocast_and_a_loss():

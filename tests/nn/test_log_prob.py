@@ -8,11 +8,12 @@ import torch
 import z3
 
 from helpers import all_equal, random_logits
-from smtlayer import SMTLayer, Table, Theory
+from smtlayer import Circuit, SMTLayer, Table, Theory
 from smtlayer.solvers import Enumerate
 from smtlayer.testing.theories import addition, colours, free_outputs, mixed_inputs, xor
 
 INF = math.inf
+BACKENDS = (Table(), Circuit())
 THEORIES = {
     "xor": xor(), "addition": addition(), "colours": colours(), "mixed": mixed_inputs(),
     "free": free_outputs(),
@@ -60,11 +61,12 @@ def batch(theory, rows=5, seed=0):
     return logits, known, given, wanted.to(torch.int8)
 
 
+@pytest.mark.parametrize("backend", BACKENDS, ids=["table", "circuit"])
 @pytest.mark.parametrize("masks", ["none", "known", "given", "both"])
 @pytest.mark.parametrize("name", THEORIES)
-def test_value_and_gradient_are_those_of_the_definition(name, masks):
+def test_value_and_gradient_are_those_of_the_definition(name, masks, backend):
     theory = THEORIES[name]
-    layer = SMTLayer(theory, backend=Table())
+    layer = SMTLayer(theory, backend=backend)
     logits, known, given, wanted = batch(theory, rows=12)
     known = known if masks in ("known", "both") else None
     given = given if masks in ("given", "both") else None
@@ -87,11 +89,12 @@ def test_value_and_gradient_are_those_of_the_definition(name, masks):
     assert not marginals.outputs[~possible].any()
 
 
+@pytest.mark.parametrize("backend", BACKENDS, ids=["table", "circuit"])
 @pytest.mark.parametrize("masked", [False, True])
 @pytest.mark.parametrize("name", THEORIES)
-def test_gradcheck(name, masked):
+def test_gradcheck(name, masked, backend):
     theory = THEORIES[name]
-    layer = SMTLayer(theory, backend=Table())
+    layer = SMTLayer(theory, backend=backend)
     logits, known, given, wanted = batch(theory, rows=6)
     keep = layer.log_prob(logits, wanted, known, given) > -INF
     logits, known, given, wanted = (part[keep] for part in (logits, known, given, wanted))
@@ -103,9 +106,10 @@ def test_gradcheck(name, masked):
     assert torch.autograd.gradcheck(value, logits.requires_grad_())
 
 
+@pytest.mark.parametrize("backend", BACKENDS, ids=["table", "circuit"])
 @pytest.mark.parametrize("shape", [(), (1,), (0,), (3,), (2, 3), (2, 0)])
-def test_any_batch_shape(shape):
-    layer = SMTLayer(mixed_inputs(), backend=Table())
+def test_any_batch_shape(shape, backend):
+    layer = SMTLayer(mixed_inputs(), backend=backend)
     logits = random_logits(max(1, math.prod(shape)), 8)[: math.prod(shape)].reshape(*shape, 8)
     logits = logits.requires_grad_()
     found = layer.log_prob(logits)

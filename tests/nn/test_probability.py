@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from helpers import DTYPES, GivesUp, random_logits
-from smtlayer import Sat, SMTLayer, Table
+from smtlayer import Circuit, Sat, SMTLayer, Table
 from smtlayer.errors import UnsupportedError
 from smtlayer.testing.theories import addition, mixed_inputs, xor
 
@@ -30,9 +30,10 @@ def test_results_have_the_dtype_of_the_logits(dtype):
     assert layer.marginals(logits).inputs.dtype == real
 
 
+@pytest.mark.parametrize("backend", [Table(), Circuit()], ids=["table", "circuit"])
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_extreme_logits_stay_finite(dtype):
-    layer = SMTLayer(mixed_inputs(), backend=Table())
+def test_extreme_logits_stay_finite(dtype, backend):
+    layer = SMTLayer(mixed_inputs(), backend=backend)
     size = torch.finfo(dtype).max
     logits = (random_logits(32, 8).sign() * size).to(dtype).requires_grad_()
     found = layer.log_prob(logits)

@@ -23,7 +23,7 @@ from torch.nn.functional import logsigmoid
 
 from smtlayer.theory import Theory
 
-_LEAST = -1e308  # the log-probability of a value that finite logits all but exclude
+_LEAST = -1e300  # of a value that finite logits all but exclude: sums of many stay finite
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ def read(theory: Theory, logits: Tensor) -> Reading:
     for columns, values in _runs(theory):
         part = odds[:, columns]
         if not values:
-            true[:, columns], false[:, columns] = logsigmoid(part), logsigmoid(-part)
+            true[:, columns], false[:, columns] = _log_sigmoid(part), _log_sigmoid(-part)
             mean[:, columns] = part.sigmoid()
             continue
         shared = part.reshape(len(part), part.shape[-1] // values, values)  # (B, symbols, v)
@@ -77,6 +77,10 @@ def fact_signs(logits: Tensor) -> Tensor:
 def without_facts(logits: Tensor) -> Tensor:
     """The logits with 0 for facts: (B, n) float64."""
     return torch.where(is_fact(logits), 0, logits.double())
+
+
+def _log_sigmoid(odds: Tensor) -> Tensor:
+    return torch.where(odds == -torch.inf, odds, logsigmoid(odds).clamp(min=_LEAST))
 
 
 def _over_values(odds: Tensor) -> tuple[Tensor, Tensor]:

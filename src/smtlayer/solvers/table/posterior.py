@@ -91,5 +91,5 @@ def log_total(cost: Tensor, allowed: Tensor, reading: Reading, true: Tensor) -> 
     least, best = torch.where(allowed, cost, torch.inf).min(-1, keepdim=True)
     more = torch.where(allowed, least - cost, -torch.inf).logsumexp(-1)
     chosen = true.index_select(1, best.squeeze(-1)).T > 0  # (b, n)
-    most = torch.where(chosen, reading.true, reading.false).sum(-1).clamp(min=-_LARGEST)
+    most = torch.where(chosen, reading.true, reading.false).sum(-1)
     return torch.where(allowed.any(-1), most + more, -torch.inf)
