@@ -83,6 +83,24 @@ def test_the_paths_of_a_diagram_are_the_models(theory):
     assert models_of(to_diagram(theory())) == listed(theory())
 
 
+@pytest.mark.parametrize("overhead", [-(10**6), 0, 20, 10**6])
+@pytest.mark.parametrize("seed", [1, 4, 5, 8])
+def test_fused_levels_have_the_same_paths(seed, overhead):
+    theory = random_finite_theory(seed)
+    diagram = to_diagram(theory)
+    fused = diagram.fused(overhead)
+    assert models_of(fused) == listed(theory)
+    assert len(fused.levels) <= len(diagram.levels)
+    assert all(len(level.packs) <= 4 for level in fused.levels)
+
+
+def test_levels_are_fused_where_that_saves_arcs():
+    diagram = to_diagram(ordered(6))
+    one = diagram.fused(10**6)
+    assert len(one.levels) < len(diagram.levels)
+    assert one.n_arcs > diagram.n_arcs
+
+
 @pytest.mark.parametrize("seed", range(6))
 def test_every_order_gives_the_same_models(seed):
     theory = random_finite_theory(seed)
@@ -96,8 +114,8 @@ def test_every_order_gives_the_same_models(seed):
 
 def test_columns_of_a_one_hot_symbol_are_one_level():
     theory = theory_of(p + q == 2)
-    sizes = sorted(len(level.signs) for level in to_diagram(theory).levels)
-    assert sizes == [2, 4, 4, 6]  # the three values of q beside a Boolean
+    packs = [pack for level in to_diagram(theory).levels for pack in level.packs]
+    assert sorted(len(pack.signs) for pack in packs) == [2, 4, 4, 6]  # q's beside a Boolean
 
 
 KNOWN = {
@@ -161,9 +179,11 @@ def test_a_diagram_is_compiled_once_and_kept_on_disk(monkeypatch, tmp_path):
     again = to_diagram(theory)
     assert again.columns == first.columns
     for one, other in zip(again.levels, first.levels, strict=True):
-        assert one.variables == other.variables
-        for name in ("signs", "child", "value"):
-            assert np.array_equal(getattr(one, name), getattr(other, name))
+        for mine, yours in zip(one.packs, other.packs, strict=True):
+            assert mine.variables == yours.variables
+            assert np.array_equal(mine.signs, yours.signs)
+        assert np.array_equal(one.child, other.child)
+        assert np.array_equal(one.value, other.value)
 
 
 def test_a_refusal_is_kept_on_disk_too(monkeypatch, tmp_path):
@@ -188,10 +208,12 @@ def models_of(diagram):
             found.append(tuple(signs[abs(x)] * (1 if x > 0 else -1) for x in diagram.columns))
             return
         level = diagram.levels[i]
-        for child, value in zip(level.child[node], level.value[node], strict=True):
-            if value >= 0:
-                own = dict(zip(level.variables, level.signs[value].tolist(), strict=True))
-                walk(i + 1, child, signs | own)
+        for child, values in zip(level.child[node], level.value[:, node].T, strict=True):
+            if values[0] >= 0:
+                own = dict(signs)
+                for pack, value in zip(level.packs, values, strict=True):
+                    own.update(zip(pack.variables, pack.signs[value].tolist(), strict=True))
+                walk(i + 1, child, own)
 
     walk(0, 0, {})
     assert len(found) == len(set(found)) == diagram.n_models

@@ -38,6 +38,7 @@ from smtlayer.solvers.validation import check_count, check_question, check_theor
 from smtlayer.theory import Theory
 
 _CELLS = 1 << 24  # rows times arcs in memory at once
+_LAUNCHES = 256  # arcs that take as long on a GPU as the launches of one more level
 
 
 @dataclass(frozen=True)
@@ -111,7 +112,7 @@ class CircuitSolver:
     def solve(self, inputs: Tensor) -> Solution:
         """A model that agrees with every observed input."""
         check_question(self.name, self.theory, inputs)
-        parts = [self._solve(inputs[rows]) for rows in self._chunks(len(inputs))]
+        parts = [self._solve(inputs[rows]) for rows in self._chunks(inputs)]
         return self._solution(parts, inputs, None)
 
     def maximize(self, inputs: Tensor, weights: Tensor, outputs: Tensor | None = None) -> Solution:
@@ -120,7 +121,7 @@ class CircuitSolver:
         tensors, size = self._on(inputs.device), weights.double()
         parts = [
             cheapest(tensors, inputs[rows], size[rows], None if outputs is None else outputs[rows])
-            for rows in self._chunks(len(inputs))
+            for rows in self._chunks(inputs)
         ]
         return self._solution(parts, inputs, size)
 
@@ -128,8 +129,7 @@ class CircuitSolver:
         """The core that deletion from the heaviest input to the lightest ends with."""
         check_question(self.name, self.theory, inputs, weights, outputs)
         parts = [
-            self._core(inputs[rows], weights[rows], outputs[rows])
-            for rows in self._chunks(len(inputs))
+            self._core(inputs[rows], weights[rows], outputs[rows]) for rows in self._chunks(inputs)
         ]
         status, blamed = (torch.cat(part) for part in zip(*parts, strict=True))
         return Core(status, blamed)
@@ -139,13 +139,13 @@ class CircuitSolver:
         tensors = self._on(logits.device)
         return torch.cat([
             log_total(tensors, self._log_weights(logits[rows], outputs[rows]))
-            for rows in self._chunks(len(logits))
+            for rows in self._chunks(logits)
         ])  # fmt: skip
 
     def marginal(self, logits: Tensor, outputs: Tensor) -> Posterior:
         """The mean of the models with the wanted outputs, weighed by their probabilities."""
         tensors, parts = self._on(logits.device), []
-        for rows in self._chunks(len(logits)):
+        for rows in self._chunks(logits):
             total, found = shares(tensors, self._log_weights(logits[rows], outputs[rows]))
             parts.append((total, tensors.true_mass(mass(tensors, found))))
         log_prob, mean = (torch.cat(part) for part in zip(*parts, strict=True))
@@ -155,7 +155,7 @@ class CircuitSolver:
     def sample(self, logits: Tensor, outputs: Tensor) -> Solution:
         """A model with the wanted outputs, drawn by its inputs' probabilities."""
         tensors, parts = self._on(logits.device), []
-        for rows in self._chunks(len(logits)):
+        for rows in self._chunks(logits):
             total, found = shares(tensors, self._log_weights(logits[rows], outputs[rows]))
             parts.append((total > -torch.inf, follow(tensors, found, drawn_arc)))
         odds = without_facts(logits)
@@ -215,14 +215,15 @@ class CircuitSolver:
             cost = cost.clamp(max=torch.finfo(torch.float64).max)
         return Solution(_is_sat(found), inputs, outputs, torch.where(found, cost, torch.inf))
 
-    def _chunks(self, rows: int) -> Iterator[slice]:
-        step = max(1, _CELLS // self.diagram.n_padded)
-        for start in range(0, max(rows, 1), step):
+    def _chunks(self, batch: Tensor) -> Iterator[slice]:
+        step = max(1, _CELLS // self._on(batch.device).n_padded)
+        for start in range(0, max(len(batch), 1), step):
             yield slice(start, start + step)
 
     def _on(self, device: torch.device) -> Tensors:
         if device not in self._devices:
-            self._devices[device] = Tensors(self.diagram, self.theory, device)
+            diagram = self.diagram.fused(_LAUNCHES) if device.type == "cuda" else self.diagram
+            self._devices[device] = Tensors(diagram, self.theory, device)
         return self._devices[device]
 
 

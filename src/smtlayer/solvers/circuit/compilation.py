@@ -1,5 +1,6 @@
 """Compiles a theory to a decision diagram, by the best of several orders of its variables."""
 
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ from smtlayer.errors import TooLargeError
 from smtlayer.interrupts import interruptible
 from smtlayer.solvers import store
 from smtlayer.solvers.circuit.bdd import Bdd, DiagramTooLargeError
-from smtlayer.solvers.circuit.diagram import Diagram, Level, extract
+from smtlayer.solvers.circuit.diagram import Diagram, Level, Pack, extract
 from smtlayer.solvers.circuit.order import orders
 from smtlayer.solvers.circuit.problem import Problem
 from smtlayer.solvers.circuit.sums import to_problem
@@ -76,10 +77,12 @@ def _arrays(found: Diagram | str) -> dict[str, NDArray[Any]]:
     if isinstance(found, str):
         return {"reason": np.frombuffer(found.encode(), dtype=np.uint8)}
     levels = found.levels
+    packs = [pack for level in levels for pack in level.packs]
     return {
-        "shapes": np.array([(*level.signs.shape, *level.child.shape) for level in levels]),
-        "variables": np.concatenate([level.variables for level in levels]),
-        "signs": np.concatenate([level.signs.ravel() for level in levels]),
+        "levels": np.array([level.value.shape for level in levels]),
+        "packs": np.array([pack.signs.shape for pack in packs]),
+        "variables": np.concatenate([pack.variables for pack in packs]),
+        "signs": np.concatenate([pack.signs.ravel() for pack in packs]),
         "child": np.concatenate([level.child.ravel() for level in levels]).astype(np.int32),
         "value": np.concatenate([level.value.ravel() for level in levels]).astype(np.int16),
         "columns": np.array(found.columns),
@@ -92,19 +95,22 @@ def _stored(key: tuple[str, str]) -> Diagram | str | None:
         return None
     if "reason" in kept:
         return kept["reason"].tobytes().decode()
-    n_values, n_variables, n_nodes, n_arcs = kept["shapes"].T
-    ends = {
-        "variables": n_variables, "signs": n_values * n_variables,
-        "child": n_nodes * n_arcs, "value": n_nodes * n_arcs,
-    }  # fmt: skip
-    parts = {name: np.split(kept[name], np.cumsum(size)[:-1]) for name, size in ends.items()}
+    n_values, n_variables = kept["packs"].T
+    n_packs, n_nodes, n_arcs = kept["levels"].T
+    variables = _split(kept["variables"], n_variables)
+    signs = _split(kept["signs"], n_values * n_variables)
+    packs = iter(
+        Pack(tuple(names.tolist()), values.reshape(-1, len(names)))
+        for names, values in zip(variables, signs, strict=True)
+    )
+    children = _split(kept["child"].astype(np.int64), n_nodes * n_arcs)
+    values = _split(kept["value"].astype(np.int64), n_packs * n_nodes * n_arcs)
     levels = [
-        Level(
-            tuple(parts["variables"][i].tolist()),
-            parts["signs"][i].reshape(shape[:2]),
-            parts["child"][i].reshape(shape[2:]).astype(np.int64),
-            parts["value"][i].reshape(shape[2:]).astype(np.int64),
-        )
-        for i, shape in enumerate(kept["shapes"].tolist())
+        Level(tuple(islice(packs, shape[0])), child.reshape(shape[1:]), value.reshape(shape))
+        for shape, child, value in zip(kept["levels"].tolist(), children, values, strict=True)
     ]
     return Diagram(tuple(levels), tuple(kept["columns"].tolist()))
+
+
+def _split(array: NDArray[Any], sizes: NDArray[np.int64]) -> list[NDArray[Any]]:
+    return np.split(array, np.cumsum(sizes)[:-1])

@@ -1,15 +1,15 @@
-"""Decision diagrams with one level per pack of columns, as arrays.
+"""Decision diagrams over packs of columns, as arrays.
 
 A *pack* is a one-hot symbol, or a few columns that are neighbours in the order; its values are the
-assignments to its variables that a model can have. A node has one arc per value that some model
-continues with, and every arc leads to the next level: a column that does not matter has an arc for
-each of its values. So a question is a recursion over the levels, the same for every node of a
-level, and a path from the root to the end is a model.
+assignments to its variables that a model can have. A level has one pack or several. Its nodes have
+one arc per choice of values that some model continues with, and every arc leads to the next level:
+a column that does not matter has an arc for each of its values. So a question is a recursion over
+the levels, the same for every node of a level, and a path from the root to the end is a model.
 """
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import product
+from itertools import pairwise, product
 from typing import Any
 
 import numpy as np
@@ -21,18 +21,54 @@ from smtlayer.solvers.circuit.problem import Problem
 
 _FALSE, _TRUE = 0, 1  # of all nodes of a binary diagram
 _PACKED = 8  # values of a pack of several columns
+_MOST_PACKS = 4  # of one level
 
 _Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
-class Level:
-    """The nodes of one pack; padding of nodes with fewer arcs has value -1 and child 0."""
+class Pack:
+    """Variables that are decided together, and the values they can have."""
 
     variables: tuple[int, ...]
-    signs: NDArray[np.int8]  # (V, variables): the values
-    child: _Ints  # (N, F): positions in the next level
-    value: _Ints  # (N, F): positions in `signs`
+    signs: NDArray[np.int8]  # (V, variables)
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """The nodes that decide some packs; nodes with fewer arcs are padded."""
+
+    packs: tuple[Pack, ...]
+    child: _Ints  # (N, F): positions in the next level, 0 for padding
+    value: _Ints  # (packs, N, F): the value of each pack, -1 for padding
+
+    @property
+    def alive(self) -> NDArray[np.bool_]:
+        """Which arcs are no padding: (N, F)."""
+        return np.asarray(self.value[0] >= 0)
+
+    def trimmed(self) -> "Level":
+        """The same with all padding on the right, and no more of it than needed."""
+        alive = self.alive
+        width = max(1, int(alive.sum(1).max()))
+        order = np.argsort(~alive, axis=1, kind="stable")[:, :width]
+        child = np.take_along_axis(np.where(alive, self.child, 0), order, 1)
+        return Level(self.packs, child, np.take_along_axis(self.value, order[None], 2))
+
+    def n_fused(self, lower: "Level") -> int:
+        """Number of arcs of this level fused with the next one."""
+        return int(np.where(self.alive, lower.alive.sum(1)[self.child], 0).sum())
+
+    def fused(self, lower: "Level") -> "Level":
+        """This level and the next one as a single one: its arcs are paths of two."""
+        shape = (*self.child.shape, lower.child.shape[1])
+        above = np.broadcast_to(self.value[..., None], (len(self.value), *shape))
+        below = lower.value[:, self.child]
+        alive = self.alive[..., None] & lower.alive[self.child]
+        value = np.where(alive, np.concatenate([above, below]), -1)
+        flat = (shape[0], shape[1] * shape[2])
+        child = lower.child[self.child].reshape(flat)
+        return Level(self.packs + lower.packs, child, value.reshape(-1, *flat)).trimmed()
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,19 +86,27 @@ class Diagram:
     @property
     def n_arcs(self) -> int:
         """Number of arcs."""
-        return sum(int((level.value >= 0).sum()) for level in self.levels)
+        return sum(int(level.alive.sum()) for level in self.levels)
 
     @property
     def n_padded(self) -> int:
         """Number of arcs if all nodes of a level had as many as the one with most."""
         return sum(level.child.size for level in self.levels)
 
+    def fused(self, overhead: int) -> "Diagram":
+        """The same with neighbouring levels fused where that takes few arcs more.
+
+        Args:
+            overhead: The number of arcs that take as long as the operations of one more level.
+        """
+        return Diagram(tuple(_fuse(self.levels, overhead)), self.columns)
+
     @property
     def n_models(self) -> int:
         """Number of models."""
         counts = np.array([1], dtype=object)
         for level in reversed(self.levels):
-            ways = np.where(level.value >= 0, counts[level.child], 0)
+            ways = np.where(level.alive, counts[level.child], 0)
             counts = ways.sum(-1)
         return int(counts[0])
 
@@ -92,19 +136,28 @@ def extract(bdd: Bdd, problem: Problem, max_nodes: int) -> Diagram:
             functions = np.array([_FALSE])  # the theory has no model
         whole = np.zeros_like(children)
         whole[alive] = child.reshape(-1)
-        levels.append(_level(variables, signs, whole, alive))
-    return Diagram(tuple(levels), problem.columns)
+        value = np.where(alive, np.arange(len(signs)), -1)[None]
+        levels.append(Level((Pack(tuple(variables), signs),), whole, value).trimmed())
+    return Diagram(tuple(_fuse(levels, 0)), problem.columns)
 
 
-def _level(
-    variables: Sequence[int], signs: NDArray[np.int8], child: _Ints, alive: NDArray[np.bool_]
-) -> Level:
-    """A level whose arcs are moved to the left, without those that lead nowhere."""
-    width = max(1, int(alive.sum(1).max()))
-    order = np.argsort(~alive, axis=1, kind="stable")[:, :width]
-    child = np.take_along_axis(np.where(alive, child, 0), order, 1)
-    value = np.where(np.take_along_axis(alive, order, 1), order, -1)
-    return Level(tuple(variables), signs, child, value)
+def _fuse(levels: Sequence[Level], overhead: int) -> list[Level]:
+    """Fuses neighbours, those that save most first."""
+    levels = list(levels)
+    saved = [_saved(*pair, overhead) for pair in pairwise(levels)]
+    while saved and max(saved) >= 0:
+        i = saved.index(max(saved))
+        levels[i : i + 2] = [levels[i].fused(levels[i + 1])]
+        near = range(max(0, i - 1), min(len(levels) - 1, i + 1))
+        saved[near.start : i + 2] = [_saved(levels[k], levels[k + 1], overhead) for k in near]
+    return levels
+
+
+def _saved(upper: Level, lower: Level, overhead: int) -> int:
+    """What fusing two levels saves, in arcs; negative if they should stay apart."""
+    if len(upper.packs) + len(lower.packs) > _MOST_PACKS:
+        return -1
+    return overhead + int(upper.alive.sum() + lower.alive.sum()) - upper.n_fused(lower)
 
 
 def _packs(bdd: Bdd, problem: Problem) -> Iterator[list[tuple[int, ...]]]:

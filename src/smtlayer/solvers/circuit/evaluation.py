@@ -33,9 +33,7 @@ def widest(tensors: Tensors, weights: Tensor) -> Tensor:
     """The largest over all models of the least weight of its values: (B,)."""
     nodes = weights.new_full((1, weights.shape[-1]), torch.inf)
     for level in reversed(tensors.levels):
-        below, arcs = nodes.index_select(0, level.child), weights.index_select(0, level.value)
-        shape = (level.n_nodes, level.n_arcs, weights.shape[-1])
-        nodes = torch.minimum(below, arcs).view(shape).amax(1)
+        nodes = level.least(nodes, weights).amax(1)
     return nodes[0]
 
 
@@ -69,13 +67,13 @@ def mass(tensors: Tensors, found: Sequence[Tensor]) -> Tensor:
         flow[-1] = 0
         torch.mul(share, reached[:, None], out=flow[:-1].view_as(share))
         reached = level.by_child.sum(flow)
-        parts.append(level.by_value.sum(flow)[:-1])
+        parts += [values.sum(flow)[:-1] for values in level.by_value]
     parts.append(torch.zeros_like(parts[0][:1]))
     return torch.cat(parts)
 
 
 def follow(tensors: Tensors, arcs: Sequence[Tensor], choose: Callable[[Tensor], Tensor]) -> Tensor:
-    """The values on a way down from the root: (levels, B).
+    """The values on a way down from the root: (packs, B).
 
     Args:
         tensors: The diagram.
@@ -89,7 +87,7 @@ def follow(tensors: Tensors, arcs: Sequence[Tensor], choose: Callable[[Tensor], 
         places = (node * (level.n_arcs * size) + row)[:, None] + level.each * size
         arc = node * level.n_arcs + choose(each.take(places))
         node = level.child.index_select(0, arc)
-        chosen.append(level.value.index_select(0, arc))
+        chosen += [value.index_select(0, arc) for value in level.values]
     return torch.stack(chosen)
 
 

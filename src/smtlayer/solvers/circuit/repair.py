@@ -25,7 +25,7 @@ def cheapest(
 ) -> tuple[Tensor, Tensor]:
     """Whether there is a model with the wanted outputs, (B,), and the values of the cheapest.
 
-    Values are (levels, B), without meaning where there is no model.
+    Values are (packs, B), without meaning where there is no model.
 
     Args:
         tensors: The diagram.

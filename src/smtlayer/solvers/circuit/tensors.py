@@ -26,23 +26,26 @@ class Gather:
 
     def __init__(self, targets: NDArray[np.int64], count: int, device: torch.device) -> None:
         sizes = np.bincount(targets, minlength=count)
-        self._count, width = count, int(sizes.max(initial=1))
-        self._targets = torch.from_numpy(targets).to(device)
-        self._table: Tensor | None = None
-        if count * width <= _PADDED * len(targets):
-            table = np.full((count, width), len(targets))
-            order = np.argsort(targets, kind="stable")
-            starts = np.cumsum(sizes) - sizes
-            table[targets[order], np.arange(len(targets)) - starts[targets[order]]] = order
-            self._table = torch.from_numpy(table.reshape(-1)).to(device)
+        width = int(sizes.max(initial=1))
+        if count * width > _PADDED * len(targets):  # a few targets have most of the rows
+            width = 2 * -(-len(targets) // count)
+        order = np.argsort(targets, kind="stable")
+        groups = np.maximum(-(-sizes // width), 1)  # of up to `width` rows per target
+        rank = np.arange(len(targets)) - (np.cumsum(sizes) - sizes)[targets[order]]
+        group = (np.cumsum(groups) - groups)[targets[order]] + rank // width
+        table = np.full((int(groups.sum()), width), len(targets))
+        table[group, rank % width] = order
+        self._shape, self._table = table.shape, torch.from_numpy(table.reshape(-1)).to(device)
+        self._again = None
+        if len(table) > count:
+            self._again = Gather(np.repeat(np.arange(count), groups), count, device)
 
     def sum(self, rows: Tensor) -> Tensor:
         """The sum of the rows of each target, (count, B); the last row must be zeros."""
-        if self._table is None:
-            total = rows.new_zeros(self._count, rows.shape[-1])
-            return total.index_add_(0, self._targets, rows[:-1])
-        parts = rows.index_select(0, self._table)
-        return parts.view(self._count, len(self._table) // self._count, rows.shape[-1]).sum(1)
+        parts = rows.index_select(0, self._table).view(*self._shape, rows.shape[-1]).sum(1)
+        if self._again is None:
+            return parts
+        return self._again.sum(torch.cat([parts, torch.zeros_like(parts[:1])]))
 
 
 @final
@@ -51,34 +54,45 @@ class LevelTensors:
     """The arcs of a level; padding has the value "none", whose weight rules it out."""
 
     child: Tensor  # (N * F,) positions in the next level
-    value: Tensor  # (N * F,) positions among the values of all levels
+    values: list[Tensor]  # (N * F,) per pack, positions among the values of all packs
     n_nodes: int
     n_arcs: int  # F, of each node
     each: Tensor  # (F,) 0, 1, ...
     by_child: Gather
-    by_value: Gather
+    by_value: list[Gather]  # one per pack, its values and "none"
 
     def add(self, below: Tensor, weights: Tensor) -> Tensor:
         """The weight of each arc plus that of the node below it: (N, F, B)."""
-        arcs = below.index_select(0, self.child).add_(weights.index_select(0, self.value))
+        arcs = below.index_select(0, self.child)
+        for value in self.values:
+            arcs.add_(weights.index_select(0, value))
+        return arcs.view(self.n_nodes, self.n_arcs, below.shape[-1])
+
+    def least(self, below: Tensor, weights: Tensor) -> Tensor:
+        """The least of the weights of each arc and of the node below it: (N, F, B)."""
+        arcs = below.index_select(0, self.child)
+        for value in self.values:
+            arcs = torch.minimum(arcs, weights.index_select(0, value))
         return arcs.view(self.n_nodes, self.n_arcs, below.shape[-1])
 
     @classmethod
     def of(
-        cls, level: Level, start: int, n_below: int, none: int, device: torch.device
+        cls, level: Level, starts: Sequence[int], n_below: int, none: int, device: torch.device
     ) -> "LevelTensors":
-        """The arcs of a level whose values begin at a position; `none` is the last of all."""
-        child, n_values = level.child.reshape(-1), len(level.signs)
-        value = np.where(level.value < 0, none, level.value + start).reshape(-1)
-        local = np.where(level.value < 0, n_values, level.value).reshape(-1)
+        """The arcs of a level whose packs' values begin at some positions, before `none`."""
+        child = level.child.reshape(-1)
+        sizes = [len(pack.signs) for pack in level.packs]
+        parts = list(zip(level.value.reshape(len(sizes), -1), starts, sizes, strict=True))
+        shifted = [np.where(value < 0, none, value + start) for value, start, _ in parts]
+        local = [(np.where(value < 0, size, value), size + 1) for value, _, size in parts]
         return cls(
             torch.from_numpy(child).to(device),
-            torch.from_numpy(value).to(device),
+            [torch.from_numpy(value).to(device) for value in shifted],
             level.child.shape[0],
             level.child.shape[1],
             torch.arange(level.child.shape[1], device=device),
             Gather(child, n_below, device),
-            Gather(local, n_values + 1, device),
+            [Gather(value, count, device) for value, count in local],
         )
 
 
@@ -87,13 +101,15 @@ class Tensors:
     """The levels from the top, and which columns add to the weight of which value."""
 
     def __init__(self, diagram: Diagram, theory: Theory, device: torch.device) -> None:
-        starts = np.cumsum([0, *(len(level.signs) for level in diagram.levels)]).tolist()
-        none = starts[-1]
+        sizes = [len(pack.signs) for level in diagram.levels for pack in level.packs]
+        *starts, none = np.cumsum([0, *sizes]).tolist()
         below = [*(len(level.child) for level in diagram.levels[1:]), 1]
+        first = iter(starts)
         self.levels = [
-            LevelTensors.of(level, start, n_below, none, device)
-            for level, start, n_below in zip(diagram.levels, starts[:-1], below, strict=True)
+            LevelTensors.of(level, [next(first) for _ in level.packs], n_below, none, device)
+            for level, n_below in zip(diagram.levels, below, strict=True)
         ]
+        self.n_padded = diagram.n_padded
         places = _Places(diagram)
         n, both = theory.n_inputs, theory.n_inputs + theory.n_outputs
         one_hot = {
@@ -104,8 +120,8 @@ class Tensors:
             "all": _tables(places.rows(range(both), n), device),
             "reading": _tables(places.rows(range(both), n, true_only=one_hot), device),
         }
-        self._level_of = torch.from_numpy(places.level_of).to(device)  # (n + m,)
-        # The sign of column c where its level has value v is signs[start_of[v] + place_of[c]].
+        self._pack_of = torch.from_numpy(places.pack_of).to(device)  # (n + m,)
+        # The sign of column c where its pack has value v is signs[start_of[v] + place_of[c]].
         self._start_of, self._place_of, self._signs = (
             torch.from_numpy(array).to(device)
             for array in (places.start_of, places.place_of, places.signs)
@@ -145,8 +161,8 @@ class Tensors:
         return torch.cat(parts)
 
     def columns(self, chosen: Tensor) -> Tensor:
-        """The signs of all columns for one value per level: (levels, B) to (B, n + m)."""
-        value = chosen.T.index_select(1, self._level_of)  # (B, n + m)
+        """The signs of all columns for one value per pack: (packs, B) to (B, n + m)."""
+        value = chosen.T.index_select(1, self._pack_of)  # (B, n + m)
         return self._signs.take(self._start_of.take(value) + self._place_of)
 
     def true_mass(self, mass: Tensor) -> Tensor:
@@ -160,17 +176,18 @@ class _Places:
     """Where the columns of a theory are in a diagram."""
 
     def __init__(self, diagram: Diagram) -> None:
-        self._diagram = diagram
-        where = {x: (i, k) for i, v in enumerate(diagram.levels) for k, x in enumerate(v.variables)}
+        self._literals = diagram.columns
+        self._packs = [pack for level in diagram.levels for pack in level.packs]
+        where = {x: (i, k) for i, v in enumerate(self._packs) for k, x in enumerate(v.variables)}
         self._where = [where[abs(x)] for x in diagram.columns]
-        self.level_of = np.array([i for i, _ in self._where], dtype=np.int64)
-        # Each level has a block of signs per value, with one sign per column of the level.
-        self._columns: list[list[int]] = [[] for _ in diagram.levels]
+        self.pack_of = np.array([i for i, _ in self._where], dtype=np.int64)
+        # Each pack has a block of signs per value, with one sign per column of the pack.
+        self._columns: list[list[int]] = [[] for _ in self._packs]
         self.place_of = np.zeros(len(diagram.columns), dtype=np.int64)
         for c, (i, _) in enumerate(self._where):
             self.place_of[c] = len(self._columns[i])
             self._columns[i].append(c)
-        blocks = [self._signs_of(i) for i in range(len(diagram.levels))]
+        blocks = [self._signs_of(i) for i in range(len(self._packs))]
         widths = np.concatenate([np.full(len(b), b.shape[1]) for b in blocks])
         # An entry more for "none", on the ways of a diagram without models.
         self.start_of = np.append(np.cumsum(widths) - widths, 0).astype(np.int64)
@@ -178,11 +195,10 @@ class _Places:
         self._blocks = blocks
 
     def _signs_of(self, i: int) -> NDArray[np.int8]:
-        """The signs of the columns of a level for each of its values: (V, columns)."""
-        level, literals = self._diagram.levels[i], self._diagram.columns
+        """The signs of the columns of a pack for each of its values: (V, columns)."""
         places = [self._where[c][1] for c in self._columns[i]]
-        signs = np.sign([literals[c] for c in self._columns[i]])
-        return (level.signs[:, places] * signs).astype(np.int8)
+        signs = np.sign([self._literals[c] for c in self._columns[i]])
+        return (self._packs[i].signs[:, places] * signs).astype(np.int8)
 
     def rows(
         self, columns: range, n_inputs: int, true_only: set[int] | None = None
