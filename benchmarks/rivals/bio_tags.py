@@ -1,18 +1,14 @@
 """Viterbi, written by hand in PyTorch, on BIO tags with at most two entities."""
 
 from collections.abc import Callable, Iterator
-from itertools import pairwise
 
 import torch
-import z3
 from torch import Tensor
 
 from comparison import Agreement, Case, Rival
-from smtlayer import SMTLayer, Theory, one_hot
+from smtlayer import SMTLayer
+from smtlayer_benchmarks.theories import ENTITIES, TAGS, TYPES, bio_theory
 
-TYPES = 4
-TAGS = 1 + 2 * TYPES  # O, then B and I of each type
-ENTITIES = 2
 STATES = TAGS * (ENTITIES + 1)  # of the product automaton
 
 
@@ -52,16 +48,6 @@ def make_case(layer: SMTLayer, size: str, scores: Tensor) -> Case:
         "matrix of transitions": lambda i: dense_viterbi(scores[i]),
     }
     return Case(size, ours, theirs, agreement, repeats=len(scores) - 1)
-
-
-def bio_theory(tokens: int) -> Theory:
-    tags = [z3.Int(f"tag{i}") for i in range(tokens)]
-    begins = [z3.And(tag >= 1, tag <= TYPES) for tag in tags]
-    rules = [tags[0] <= TYPES, z3.AtMost(*begins, ENTITIES)]
-    for last, tag in pairwise(tags):
-        rules.append(z3.Implies(tag > TYPES, z3.Or(last == tag, last == tag - TYPES)))
-    columns = [one_hot(tag, range(TAGS)) for tag in tags]
-    return Theory(rules, inputs=columns, outputs=columns)
 
 
 def dense_viterbi(scores: Tensor) -> Tensor:

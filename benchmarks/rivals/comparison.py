@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from smtlayer_studies.tasks.data import data_folder
+from smtlayer_benchmarks.theories import missing_data
 
 REQUIREMENTS = Path(__file__).parent / "requirements"
 Side = Callable[[int], object]  # the number of the batch -> the results
@@ -64,13 +64,7 @@ class Rival:
                 f"{self.distribution} is not installed. "
                 f"Install it with: pip install --no-deps -r {file}"
             )
-        folder = data_folder()
-        if self.data and (folder is None or not (folder / self.data).exists()):
-            return (
-                f"it needs {self.data} in the data folder. "
-                f"Name the folder that contains it with SMTLAYER_DATA."
-            )
-        return None
+        return missing_data(self.data) if self.data else None
 
     def version(self) -> str:
         """The installed version, or nothing for code written by hand."""

@@ -3,19 +3,18 @@
 from collections.abc import Callable, Iterator, Sequence
 
 import torch
-import z3
 from torch import Tensor
 
 from comparison import Agreement, Case, Rival
-from smtlayer import SMTLayer, Theory
+from smtlayer import SMTLayer
+from smtlayer_benchmarks.theories import knapsack_weights, selection
 
 UNIT = 1024  # scores are whole multiples of 1 / UNIT, so that objectives are compared exactly
 
 
 def cases(items: int = 30, chosen: int = 5, rows: int = 128) -> Iterator[Case]:
     yield make_case(f"exactly {chosen} of {items}", [1] * items, chosen, rows, exactly=True)
-    generator = torch.Generator().manual_seed(1)
-    weights = torch.randint(5, 31, (items,), generator=generator).tolist()
+    weights = knapsack_weights(items)
     yield make_case(f"knapsack of {items}", weights, sum(weights) // 3, rows, exactly=False)
 
 
@@ -24,7 +23,7 @@ def make_case(
 ) -> Case:
     scores = whole_scores(repeats + 1, rows, len(weights))
     logits = scores.double() / UNIT
-    layer = SMTLayer(selection(weights, capacity, exactly)).eval()
+    layer = SMTLayer(selection(weights, capacity, exactly=exactly)).eval()
 
     @torch.no_grad()
     def ours(i: int) -> Tensor:
@@ -54,13 +53,6 @@ def make_case(
 def whole_scores(*shape: int) -> Tensor:
     """Positive scores in units of 1 / UNIT."""
     return torch.randint(1, 4 * UNIT, shape, generator=torch.Generator().manual_seed(0))
-
-
-def selection(weights: Sequence[int], capacity: int, exactly: bool) -> Theory:
-    items = [z3.Bool(f"item{i}") for i in range(len(weights))]
-    pairs = list(zip(items, weights, strict=True))
-    rule = z3.PbEq(pairs, capacity) if exactly else z3.PbLe(pairs, capacity)
-    return Theory(rule, inputs=items, outputs=items)
 
 
 def solver(

@@ -3,34 +3,29 @@
 import contextlib
 import io
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
 import torch
-import z3
 from torch import Tensor
 
 from comparison import Agreement, Case, Rival
-from smtlayer import SMTLayer, Theory
-from smtlayer_studies.tasks.data import data_folder
+from smtlayer import SMTLayer
+from smtlayer_benchmarks.theories import ROAD_R, Clauses, requirements, road_r_clauses
 
-FILE = "road-r/requirements.cnf"
 ORDERS = ("degree", "rev-degree", "betweenness", "rev-betweenness", "closeness", "katz")
-Clauses = Sequence[Sequence[int]]
 
 
 def cases(rows: int = 1024) -> Iterator[Case]:
-    folder = data_folder()
-    assert folder is not None
-    yield make_case(read_dimacs((folder / FILE).read_text()), rows)
+    yield make_case(road_r_clauses(), rows)
 
 
 def make_case(clauses: Clauses, rows: int, repeats: int = 15) -> Case:
     labels = max(abs(literal) for clause in clauses for literal in clause)
     generator = torch.Generator().manual_seed(0)
     logits = torch.randn(repeats + 1, rows, labels, generator=generator)
-    layer = SMTLayer(requirements(clauses, labels)).eval()
+    layer = SMTLayer(requirements(clauses)).eval()
     shields = shield_layers(clauses, labels)
 
     @torch.no_grad()
@@ -64,21 +59,6 @@ def make_case(clauses: Clauses, rows: int, repeats: int = 15) -> Case:
         )  # fmt: skip
 
     return Case(f"{rows:,} rows", ours, theirs, agreement, repeats=repeats)
-
-
-def read_dimacs(text: str) -> Clauses:
-    lines = [line.split() for line in text.splitlines() if line.strip()]
-    return [[int(word) for word in line[:-1]] for line in lines if line[0] not in ("p", "c")]
-
-
-def requirements(clauses: Clauses, labels: int) -> Theory:
-    columns = [z3.Bool(f"y{i}") for i in range(labels)]
-
-    def term(literal: int) -> z3.BoolRef:
-        column = columns[abs(literal) - 1]
-        return column if literal > 0 else z3.Not(column)
-
-    return Theory([z3.Or(*map(term, clause)) for clause in clauses], columns, columns)
 
 
 def shield_layers(clauses: Clauses, labels: int) -> dict[str, torch.nn.Module]:
@@ -125,5 +105,5 @@ RIVAL = Rival(
     bar=10,
     faster=True,
     cases=cases,
-    data=FILE,
+    data=ROAD_R,
 )

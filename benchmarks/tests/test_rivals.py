@@ -20,6 +20,7 @@ import road_r
 from comparison import Agreement, Case, Rival, compare
 from smtlayer import SMTLayer
 from smtlayer.solvers.circuit.compilation import to_diagram
+from smtlayer_benchmarks.theories import read_dimacs
 
 ROOT = Path(__file__).parents[2]
 RUN = runpy.run_path(str(ROOT / "benchmarks" / "rivals" / "run.py"))
@@ -138,7 +139,7 @@ def test_selections_are_optimal(monkeypatch):
 
 
 def test_repairs_by_requirements_are_compared_by_cost(monkeypatch):
-    clauses = road_r.read_dimacs("c tiny\np cnf 3 2\n1 -2 0 \n\n2 3 0\n")
+    clauses = read_dimacs("c tiny\np cnf 3 2\n1 -2 0 \n\n2 3 0\n")
     assert clauses == [[1, -2], [2, 3]]
 
     def nothing(clauses, labels):

@@ -14,6 +14,7 @@ from smtlayer.lab.laboratory import one_thread
 from smtlayer.solvers import Z3, Backend, Sat, Solver, Status, Table
 from smtlayer.theory import Theory
 from smtlayer_benchmarks.boards import encode_boards
+from smtlayer_benchmarks.theories import encode_sums
 from smtlayer_studies.tasks.long_addition.theory import long_addition_theory
 from smtlayer_studies.tasks.sudoku.boards import make_boards
 from smtlayer_studies.tasks.sudoku.theory import sudoku_theory
@@ -126,15 +127,11 @@ def _addition(digits: int) -> Problem:
     misread = numbers.clone()
     misread[torch.arange(_ROWS), place] += torch.randint(1, 10, (_ROWS,), generator=draw)
     wrong = theory.encode(**dict(zip(names, (misread % 10).T, strict=True)))
-    values = numbers.reshape(_ROWS, 2, digits).tolist()
-    totals = [sum(int("".join(map(str, number))) for number in row) for row in values]
-    sums = torch.tensor([[int(d) for d in str(total).zfill(digits + 1)] for total in totals])
-    outputs = {f"s{i}": sums[:, i] for i in range(digits + 1)}
     plural = "" if digits == 1 else "s"
     return Problem(
         "addition", digits, f"{digits} digit{plural}", theory, right, wrong,
         torch.rand(right.shape, generator=draw, dtype=torch.float64) + 0.1,
-        theory.encode_outputs(**outputs),
+        encode_sums(theory, numbers),
     )  # fmt: skip
 
 
