@@ -3,6 +3,7 @@
 import pytest
 import torch
 
+from smtlayer_benchmarks.likelihood import likelihood_ratios
 from smtlayer_benchmarks.speed import layer_against_z3, step_against_dense
 
 
@@ -20,3 +21,10 @@ def test_a_training_step_with_the_layer_takes_no_more_than_a_tenth_longer():
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
 def test_a_training_step_on_a_gpu_takes_no_more_than_a_quarter_longer():
     assert step_against_dense("cuda").met
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+def test_a_step_with_the_exact_likelihood_takes_at_most_three_times_as_long_on_a_gpu():
+    for ratio in likelihood_ratios("cuda"):
+        assert ratio.met, ratio

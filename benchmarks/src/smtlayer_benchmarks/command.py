@@ -14,16 +14,19 @@ class Part(StrEnum):
 
     LAYER = "layer"
     STEP = "step"
+    LIKELIHOOD = "likelihood"
     SUDOKU = "sudoku"
     WORKERS = "workers"
     STARTUP = "startup"
+    CIRCUITS = "circuits"
     SCALING = "scaling"
 
 
 def bench(
     parts: list[Part] | None = typer.Argument(
         None, metavar="PART",
-        help="layer, step, sudoku, workers, startup or scaling [default: all, a few minutes].",
+        help="layer, step, likelihood, sudoku, workers, startup, circuits or scaling "
+        "[default: all, a few minutes].",
     ),
     as_json: bool = typer.Option(
         False, "--json", help="Print one JSON object per line, with commit, date and machine."
@@ -31,7 +34,7 @@ def bench(
     strict: bool = typer.Option(False, "--strict", help="Exit code 4 if a bar is missed."),
     device: str | None = typer.Option(
         None, metavar="NAME", autocompletion=devices,
-        help="Device of the training step [default: cuda if there is one, else cpu].",
+        help="Device of the training steps [default: cuda if there is one, else cpu].",
     ),
     repeats: int = typer.Option(10, metavar="N", help="How often each side is timed.", min=1),
     repairs: int = typer.Option(
@@ -40,7 +43,7 @@ def bench(
     ),
     plot: Path | None = typer.Option(None, metavar="FILE", help="Draw the scaling to this file."),
 ) -> None:  # fmt: skip
-    """Time the layer, a training step, Sudoku, workers, start-up, and scaling with size.
+    """Time the layer, training steps, Sudoku, workers, start-up, compilation, and scaling.
 
     Both sides of a ratio are timed in turn in one run. The machine should be otherwise idle.
 

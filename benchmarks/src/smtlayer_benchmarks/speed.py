@@ -62,9 +62,14 @@ def step_against_dense(device: str = "cpu", batch: int = 128, repeats: int = 0) 
     generator = torch.Generator().manual_seed(0)
     images = torch.rand(batch, 2, 28, 28, generator=generator).to(device)
     targets = _possible_sums(theory.n_outputs, batch, generator).to(device)
-    ours, theirs = (
-        _step(Model(DigitNetwork(), head).to(device), images, targets) for head in heads
-    )
+
+    def step(model: Model) -> Callable[[], None]:
+        optimizer = torch.optim.SGD(model.parameters(), 0.01, momentum=0.9, nesterov=True)
+        return training_step(
+            lambda: F.binary_cross_entropy_with_logits(model(images)[1], targets), optimizer, 0.1
+        )
+
+    ours, theirs = (step(Model(DigitNetwork(), head).to(device)) for head in heads)
     ours_ms, theirs_ms = alternate(ours, theirs, repeats, inner=(1, 1), device=device)
     return Ratio(
         "training step", f"digit network and SMTLayer, batch {batch}", ours_ms,
@@ -73,15 +78,16 @@ def step_against_dense(device: str = "cpu", batch: int = 128, repeats: int = 0) 
     )  # fmt: skip
 
 
-def _step(model: Model, images: Tensor, targets: Tensor) -> Callable[[], None]:
-    optimizer = torch.optim.SGD(model.parameters(), 0.01, momentum=0.9, nesterov=True)
+def training_step(
+    loss: Callable[[], Tensor], optimizer: torch.optim.Optimizer, clip: float
+) -> Callable[[], None]:
+    """A whole training step: the loss, its gradient, clipped to a norm, and the optimiser."""
+    parameters = [each for group in optimizer.param_groups for each in group["params"]]
 
     def step() -> None:
         optimizer.zero_grad(set_to_none=True)
-        _, outputs = model(images)
-        loss = F.binary_cross_entropy_with_logits(outputs, targets)
-        loss.backward()  # type: ignore[no-untyped-call]
-        nn.utils.clip_grad_norm_(model.parameters(), 0.1)
+        loss().backward()  # type: ignore[no-untyped-call]
+        nn.utils.clip_grad_norm_(parameters, clip)
         optimizer.step()
 
     return step

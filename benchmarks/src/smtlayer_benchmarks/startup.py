@@ -8,11 +8,13 @@ import tempfile
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from smtlayer.nn import SMTLayer
 from smtlayer.theory import Theory
 from smtlayer_studies.tasks.addition.theory import addition_theory
 from smtlayer_studies.tasks.algebra.theory import algebra_theory
+from smtlayer_studies.tasks.data import data_folder
 from smtlayer_studies.tasks.liars.theory import liars_theory
 from smtlayer_studies.tasks.sudoku.theory import sudoku_theory
 
@@ -43,19 +45,28 @@ class Start:
 
 def startup() -> list[Start]:
     """Every task's theory, first with an empty cache and then with a filled one."""
-    with tempfile.TemporaryDirectory() as folder:
-        cold, cached = (_in_a_new_process(folder) for _ in range(2))
+    cold, cached = in_new_processes("startup")
     return [Start(task, backend, s, cached[task][1]) for task, (backend, s) in cold.items()]
 
 
-def _in_a_new_process(cache: str) -> dict[str, tuple[str, float]]:
-    code = "from smtlayer_benchmarks import startup; startup.report()"
-    environment = os.environ | {"SMTLAYER_CACHE": cache}
-    done = subprocess.run(
-        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
-    )
-    found: dict[str, tuple[str, float]] = json.loads(done.stdout)
-    return found
+def in_new_processes(module: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What a module reports in a new process with an empty cache, and then with a filled one."""
+    code = f"from smtlayer_benchmarks import {module}; {module}.report()"
+    environment = dict(os.environ)
+    data = data_folder()
+    if data is not None:  # it may be in the cache folder
+        environment["SMTLAYER_DATA"] = str(data)
+
+    def report(cache: str) -> dict[str, Any]:
+        done = subprocess.run(
+            [sys.executable, "-c", code], env=environment | {"SMTLAYER_CACHE": cache},
+            stdout=subprocess.PIPE, text=True, check=True,
+        )  # fmt: skip
+        found: dict[str, Any] = json.loads(done.stdout)
+        return found
+
+    with tempfile.TemporaryDirectory() as cache:
+        return report(cache), report(cache)
 
 
 def report() -> None:

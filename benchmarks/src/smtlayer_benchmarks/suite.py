@@ -12,7 +12,17 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table as RichTable
 
 from smtlayer.errors import ConfigError
-from smtlayer_benchmarks import encodings, scaling, speed, startup, sudoku, timing, workers
+from smtlayer_benchmarks import (
+    circuits,
+    encodings,
+    likelihood,
+    scaling,
+    speed,
+    startup,
+    sudoku,
+    timing,
+    workers,
+)
 from smtlayer_benchmarks.command import Part
 from smtlayer_benchmarks.scaling_plot import draw_scaling
 from smtlayer_cli import provenance, pyplot
@@ -48,13 +58,16 @@ def run_suite(
         with Waiting("timing the start of every task's layer", console):
             starts = startup.startup()
         _show([asdict(s) | {"met": s.met} for s in starts], _starts(starts), origin)
+    compiled = _compile(console) if Part.CIRCUITS in parts else []
+    _show([asdict(c) | {"met": c.met} for c in compiled], _compilations(compiled), origin)
     if Part.SCALING in parts:
         found = list(_scaling(console))
         _show([asdict(cost) for cost in found], _costs(found), origin)
         if plot is not None:
             drawn = draw_scaling(found, plot)
             console.print(f"plot  {drawn}", highlight=False, soft_wrap=True)
-    return all([one.met for one in ratios] + [one.met for one in starts])
+    met = [r.met for r in ratios] + [s.met for s in starts] + [c.met for c in compiled]
+    return all(met)
 
 
 def _check_plot(plot: Path, wanted: Collection[Part]) -> None:
@@ -77,11 +90,21 @@ def _measures(
          lambda: [speed.layer_against_z3(repeats=repeats)]),
         (Part.STEP, f"timing training steps on {where}",
          lambda: [speed.step_against_dense(where, repeats=steps)]),
+        (Part.LIKELIHOOD, f"timing the exact likelihood on {where}",
+         lambda: likelihood.likelihood_ratios(where, repeats=steps)),
         (Part.SUDOKU, "timing Sudoku against z3", lambda: sudoku.sudoku_ratios(repairs=repairs)),
         (Part.SUDOKU, "timing encodings of Sudoku", encodings.values_against_bits),
         (Part.WORKERS, "timing two workers against one",
          lambda: [workers.two_workers_over_one(repeats=max(3, repeats // 2))]),
     ]  # fmt: skip
+
+
+def _compile(console: Console) -> list[circuits.Compilation]:
+    missing = circuits.skipped()
+    if missing:
+        console.print(missing, highlight=False, soft_wrap=True)
+    with Waiting("compiling theories to decision diagrams", console):
+        return circuits.compilations()
 
 
 def _scaling(console: Console) -> Iterator[scaling.Cost]:
@@ -129,6 +152,23 @@ def _starts(starts: list[startup.Start]) -> RichTable:
     for s in starts:
         bars = f"{startup.COLD_S:g} and {startup.CACHED_S:g}: {'met' if s.met else 'MISSED'}"
         table.add_row(s.task, s.backend, f"{s.cold_s:.3f}", f"{s.cached_s:.3f}", bars)
+    return table
+
+
+def _compilations(found: list[circuits.Compilation]) -> RichTable:
+    table = RichTable(title="Circuit, seconds in a new process", title_justify="left")
+    for heading in ("theory", "diagram", "define", "compile", "cached"):
+        table.add_column(heading, justify="left" if heading == "theory" else "right")
+    for one in found:
+        name, columns, models, nodes, arcs, levels, define, compile_s, cached = one.cells
+        table.add_row(
+            f"{name}\n[dim]{columns} columns, {models} models[/dim]",
+            f"{nodes} nodes\n{arcs} arcs\n{levels} levels",
+            define,
+            f"{compile_s}\nat most {circuits.COMPILE_S:g}\n{'met' if one.met else 'MISSED'}",
+            cached,
+            end_section=True,
+        )
     return table
 
 
