@@ -23,6 +23,7 @@ from smtlayer_studies.reports.picture_stamps import png_stamp, records_digest, s
 from smtlayer_studies.reports.published import PUBLISHED
 from smtlayer_studies.reports.render import markdown
 from smtlayer_studies.reports.result_tables import (
+    likelihood_table,
     paper_tables,
     published_table,
     summary,
@@ -41,6 +42,7 @@ PAGES = (
     EXPLAIN / "results.md",
     EXPLAIN / "what-makes-it-train.md",
     ROOT / "docs" / "comparison.md",
+    ROOT / "docs" / "how-to" / "likelihood-or-blame.md",
 )
 Records = list[dict[str, Any]]
 
@@ -267,6 +269,12 @@ def published(folder: Path = ROOT / "studies" / "results") -> str:
     return markdown([table]) if table.rows else "No records yet."
 
 
+def likelihood(folder: Path = ROOT / "studies" / "results") -> str:
+    """A section on trainings by likelihood and by blame rules; empty without records of both."""
+    table = likelihood_table(results_in(folder))
+    return f"## Measurements\n\n{markdown([table])}" if table.rows else ""
+
+
 def beyond_the_paper(folder: Path = ROOT / "studies" / "results") -> str:
     """The README's sentence on the same experiments: ours, and the best published result."""
     best = [r for r in results_in(folder) if r.experiment in PUBLISHED and r.method == "best"]
@@ -348,7 +356,13 @@ INLINE = {
     "algebra-as-printed": algebra_as_printed,
     "beyond-the-paper": beyond_the_paper,
 }
-RESULTS = {"table1": table1, "published": published, "summary": results_summary}  # on several pages
+# on several pages, or without a table as long as there are no records
+RESULTS = {
+    "table1": table1,
+    "published": published,
+    "summary": results_summary,
+    "likelihood": likelihood,
+}
 
 # The function that draws each picture, and its records.
 PICTURES: dict[Path, tuple[Callable[[Path], None], list[Path]]] = {

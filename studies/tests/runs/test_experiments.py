@@ -55,6 +55,19 @@ def test_the_papers_settings_have_the_papers_epochs(row):
     assert (paper.pretrain.epochs, paper.train.epochs, dense.train.epochs) == PAPERS[row]
 
 
+@pytest.mark.parametrize("length", [2, 4, 15])
+@pytest.mark.parametrize("rule", ["core", "marginal", "maxsmt"])
+def test_blame_rules_of_long_addition_differ_from_the_likelihood_in_nothing_else(length, rule):
+    experiment = load_experiment(f"long-addition-{length}")
+    best, other = experiment.config("best"), experiment.config(rule)
+    assert (best.train.loss, other.train.loss) == ("likelihood", "cross-entropy")
+    assert other.layer.backward == rule
+    same = replace(other, method="best", layer=best.layer, train=best.train)
+    assert same == best
+    assert replace(other.train, loss="likelihood") == best.train
+    assert replace(other.layer, backward=best.layer.backward) == best.layer
+
+
 def test_settings_come_last_and_a_conventional_network_stays_one():
     experiment = load_experiment("mnist-addition-10")
     best = experiment.config("best", settings=["train.epochs=1", "layer.backward=sample"])

@@ -8,6 +8,7 @@ from smtlayer_studies.reports.paper import EXPERIMENTS, PaperExperiment
 from smtlayer_studies.reports.published import PUBLISHED
 
 Record = Mapping[str, Any]
+LIKELIHOOD = "exact likelihood"  # in place of a blame rule
 NOTES = (
     "What differs from the paper: *digits ≤ 9*, *numbers in range*, *one speaker per sentence*: "
     "facts that the problem states and the paper's formula does not. *Other boards*, *letters a to "
@@ -75,7 +76,7 @@ def _training(config: Mapping[str, Any], paper: PaperExperiment) -> Iterator[str
 def _settings(config: Mapping[str, Any]) -> Iterator[str]:
     train = config["train"]
     if config["layer"] is not None:
-        yield "exact likelihood" if train.get("loss") == "likelihood" else "cross-entropy"
+        yield _rule_of(config)
     if shift := train.get("shift"):
         yield f"shifts ≤ {shift} px"
     yield _optimizer(train)
@@ -88,10 +89,16 @@ def _optimizer(train: Mapping[str, Any]) -> str:
 
 
 def _rule(config: Mapping[str, Any]) -> Iterator[str]:
-    rule = str(config["layer"]["backward"])
-    if rule == "core":
-        yield "cores by confidence"
-    else:
-        yield "annealed marginal" if "anneal(" in rule else rule
+    yield _rule_of(config)
     if config["layer"]["weights"] != "softmax":
         yield "log-odds"
+
+
+def _rule_of(config: Mapping[str, Any]) -> str:
+    """What gives the gradient: a blame rule, or the likelihood."""
+    if config["train"].get("loss") == "likelihood":
+        return LIKELIHOOD
+    rule = str(config["layer"]["backward"])
+    if rule == "core":
+        return "cores by confidence"
+    return "annealed marginal" if "anneal(" in rule else rule

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from smtlayer_studies.reports.differences import NOTES
+from smtlayer_studies.reports.differences import LIKELIHOOD, NOTES
 from smtlayer_studies.reports.paper import (
     DEVICE,
     EXPERIMENTS,
@@ -30,6 +30,7 @@ METHOD_TITLES = {
     "default-split": "ours, default split only",
 }
 _COMPARED, _OTHERS = ("conventional", "smtlayer"), ("satnet", "scallop")  # in the paper
+_WITH_LAYER = ("best", "likelihood", "core", "marginal", "maxsmt")  # that differ in nothing else
 
 
 @dataclass(frozen=True)
@@ -84,6 +85,33 @@ def published_table(results: Sequence[Result]) -> TextTable:
     count = _usual_count(ours)
     rows = tuple(_grouped(_published_rows(ours, count)))
     return TextTable("published", "Other problems", columns, rows, _published_notes(ours, count))
+
+
+def likelihood_table(results: Sequence[Result]) -> TextTable:
+    """Trainings by exact likelihood beside trainings by blame rules.
+
+    Args:
+        results: Results; experiments that lack one of the two kinds are left out.
+    """
+    shown = [result for result in results if result.method in _WITH_LAYER]
+    kinds = {(r.experiment, LIKELIHOOD in r.differences) for r in shown}
+    ours = [r for r in shown if {(r.experiment, True), (r.experiment, False)} <= kinds]
+    count = _usual_count(ours)
+    columns = (
+        Column("experiment", True), Column("trained by", True), Column("test accuracy, %"),
+        Column("symbols read, %"), Column("settings", True),
+    )  # fmt: skip
+    rows = (
+        (
+            experiment_title(r.experiment),
+            "likelihood" if LIKELIHOOD in r.differences else "blame rule",
+            _spread(r, count), _one_decimal(r.representation), _differences(r),
+        )
+        for r in ours
+    )  # fmt: skip
+    title = "Likelihood and blame rules"
+    notes = (_seeds_note(ours, count), f"Data: {_data(ours)}.")
+    return TextTable("likelihood", title, columns, tuple(_grouped(rows)), notes)
 
 
 def paper_tables(results: Sequence[Result]) -> tuple[TextTable, TextTable]:
