@@ -93,7 +93,7 @@ def test_backends_agree(runs):
         printed(runs / "two" / "best", "--backend", backend, "--rows", "30")[0]["scores"][
             "overruled"
         ]
-        for backend in ("table", "sat", "z3", "enumerate")
+        for backend in ("table", "circuit", "sat", "z3", "enumerate")
     ]
     assert len(set(scores)) == 1
 

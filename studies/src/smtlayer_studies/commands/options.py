@@ -20,7 +20,7 @@ Device = Annotated[
     str, typer.Option(metavar="NAME", autocompletion=devices, help="Device, for example cuda.")
 ]
 Backend = Annotated[
-    Literal["auto", "table", "sat", "z3", "enumerate"] | None,
+    Literal["auto", "table", "circuit", "sat", "z3", "enumerate"] | None,
     typer.Option(rich_help_panel=LAYER, help="The solver of the layer."),
 ]
 Workers = Annotated[

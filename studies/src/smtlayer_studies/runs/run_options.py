@@ -10,7 +10,7 @@ from pydantic.dataclasses import dataclass
 from smtlayer.errors import ConfigError
 from smtlayer.nn import SMTLayer, parse_rule
 from smtlayer.plain import number, whole
-from smtlayer.solvers import Z3, Auto, Backend, Enumerate, Sat, Table
+from smtlayer.solvers import Z3, Auto, Backend, Circuit, Enumerate, Sat, Table
 from smtlayer.theory import Theory
 
 Checked = ConfigDict(extra="forbid", allow_inf_nan=False)
@@ -93,7 +93,7 @@ class LayerOptions:
     backward: Annotated[str, Strict(), AfterValidator(_check_rule)] = "core"
     weights: Literal["logit", "softmax"] = "logit"
     scale: Literal["gradient", "batch"] = "gradient"
-    backend: Literal["auto", "table", "sat", "z3", "enumerate"] = "auto"
+    backend: Literal["auto", "table", "circuit", "sat", "z3", "enumerate"] = "auto"
     timeout_ms: _Positive = 10_000  # per row of a batch; tables need no limit
     workers: Annotated[Whole, Field(ge=0)] = 0  # processes that share a batch; 0: this process
 
@@ -107,6 +107,8 @@ class LayerOptions:
     def _backend(self) -> Backend:
         if self.backend == "table":
             return Table()
+        if self.backend == "circuit":
+            return Circuit()
         if self.backend == "enumerate":
             return Enumerate()
         if self.backend == "auto":
