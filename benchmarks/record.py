@@ -4,6 +4,7 @@
     python benchmarks/record.py cpu repairs  # timings: on a quiet machine
     python benchmarks/record.py lab readings # counts: the same on any machine
     python benchmarks/record.py h200         # on a machine with that GPU
+    python benchmarks/record.py rivals [NAME ...]  # other libraries, where they are installed
     python benchmarks/record.py validation RUN RUN ...  # adds a line for each validation run
 
 Each record names the commit, the date and the machine. A file is replaced when its benchmark is
@@ -88,6 +89,7 @@ FILES: dict[str, tuple[str, Callable[..., str]]] = {
     "repairs": ("repairs.jsonl", repairs),
     "lab": ("lab.jsonl", lab),
     "readings": ("liars_readings.txt", readings),
+    "rivals": ("rivals.jsonl", rivals),
     "h200": ("h200.jsonl", h200),
 }
 

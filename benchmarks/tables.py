@@ -16,6 +16,7 @@ from typing import Any
 
 from smtlayer.lab.laboratory import LabOptions, LabResult, LabRun
 from smtlayer_benchmarks.circuits import HEADINGS, Compilation
+from smtlayer_benchmarks.rival_rows import RIVAL_HEADS, rival_rows
 from smtlayer_benchmarks.scaling import Cost
 from smtlayer_benchmarks.scaling_plot import draw_scaling
 from smtlayer_cli.lab_plot import draw_lab
@@ -149,27 +150,9 @@ def repairs() -> str:
 
 
 def rivals() -> str:
-    """Other libraries, run beside this one; what differs is given once per library."""
+    """Other libraries, run beside this one."""
     found = read("rivals")
-    rows, named = [], set()
-    for r in found:
-        low, high = (f"{share:.3g}" for share in r["ratio_quartiles"])
-        sign = "x faster" if r["faster"] else "x the time"
-        differs = "as above" if r["rival"] in named else f"{r['differs']}."
-        named.add(r["rival"])
-        rows.append((
-            f"{r['title']} {r['version']}".strip(), f"{r['problem']}: {r['size']}",
-            f"{duration(r, 'theirs')} ({r['setup']})", duration(r, "ours"),
-            f"**{r['ratio']:.3g} {sign}** ({low} to {high})", f"{r['agreement']}.", differs,
-        ))  # fmt: skip
-    heads = ("rival", "problem", "theirs", "ours", "ratio", "results", "what differs")
-    return f"{table(heads, rows)}\n\n{recorded(found)}"
-
-
-def duration(record: dict[str, Any], side: str) -> str:
-    """The median time of one side of a comparison with a rival."""
-    ms = record[f"{side}_ms"][0]
-    return time(ms) if record["per"] == "batch" else f"{ms / 1000:.2g} s per {record['per']}"
+    return f"{table(RIVAL_HEADS, rival_rows(found))}\n\n{recorded(found)}"
 
 
 def lab() -> str:
@@ -345,6 +328,7 @@ TABLES = {
     "circuits": circuits,
     "scaling": scaling,
     "repairs": repairs,
+    "rivals": rivals,
     "lab": lab,
     "lab-steps": lab_steps,
     "lab-hot": lab_hot,

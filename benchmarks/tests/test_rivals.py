@@ -1,6 +1,8 @@
 """Rivals run beside smtlayer where they are installed; what needs none of them is tested here."""
 
 import json
+import math
+import re
 import runpy
 import sys
 from itertools import product
@@ -20,10 +22,12 @@ import road_r
 from comparison import Agreement, Case, Rival, compare
 from smtlayer import SMTLayer
 from smtlayer.solvers.circuit.compilation import to_diagram
+from smtlayer_benchmarks.rival_rows import ratio_text
 from smtlayer_benchmarks.theories import read_dimacs
 
 ROOT = Path(__file__).parents[2]
 RUN = runpy.run_path(str(ROOT / "benchmarks" / "rivals" / "run.py"))
+RATIO = re.compile(r"\*\*[\d.]+ x (faster|the time)\*\* \([\d.]+ to [\d.]+\)")
 NAMES = {"pishield", "bio-tags", "cp-sat", "klay", "deepproblog", "ltn"}
 
 
@@ -98,10 +102,19 @@ def test_bio_tags_agree_with_viterbi_and_are_recorded(monkeypatch, capsys):
         "| rival | problem | theirs | ours | ratio | results | what differs |"
     )
     assert "logits plus 6" in rows[3]
-    assert "x the time**" in rows[3]
+    assert RATIO.search(rows[3])
     assert rows[3].endswith("| as above |")
     assert rows[-1].startswith("Recorded ")
     assert "ratio" in RUN["text"](records[0])
+
+
+def test_a_ratio_says_who_is_faster():
+    slower = {"ratio": 0.5, "ratio_quartiles": [0.4, 0.625]}
+    assert ratio_text({**slower, "faster": True}) == "**2 x the time** (1.6 to 2.5)"
+    assert ratio_text({**slower, "faster": False}) == "**2 x faster** (1.6 to 2.5)"
+    faster = {"ratio": 3.0, "ratio_quartiles": [2.0, 4.0]}
+    assert ratio_text({**faster, "faster": True}) == "**3 x faster** (2 to 4)"
+    assert ratio_text({**faster, "faster": False}) == "**3 x the time** (2 to 4)"
 
 
 def test_both_sides_get_each_batch_once_and_the_fastest_set_up_counts(monkeypatch):
@@ -175,20 +188,31 @@ def test_the_loss_is_the_likelihood_of_the_sums():
     torch.testing.assert_close(loss.float(), expected)
 
 
-@pytest.mark.parametrize("digits", [1, 2])
-def test_a_diagram_is_exported_to_klay_with_all_its_models(digits, monkeypatch):
-    counted = SimpleNamespace(
+def exported(theory, weights, monkeypatch):
+    """The value of a theory's diagram, in a KLay that computes with numbers."""
+    roots: list[float] = []
+    numbers = SimpleNamespace(
         true_node=lambda: 1,
-        literal_node=lambda i: 1,
-        and_node=lambda children: torch.tensor(children).prod().item(),
+        literal_node=lambda i: weights[i - 1],
+        and_node=math.prod,
         or_node=sum,
-        set_root=lambda count: roots.append(count),
+        set_root=roots.append,
         remove_unused_nodes=lambda: None,
     )
-    roots: list[int] = []
-    monkeypatch.setitem(sys.modules, "klay", SimpleNamespace(Circuit=lambda: counted))
-    klay_addition.to_klay(to_diagram(mnist_addition.addition_theory(digits)))
-    assert roots == [100**digits]
+    monkeypatch.setitem(sys.modules, "klay", SimpleNamespace(Circuit=lambda: numbers))
+    klay_addition.to_klay(to_diagram(theory))
+    return roots
+
+
+def test_a_diagram_is_exported_to_klay_with_all_its_models(monkeypatch):
+    theory = mnist_addition.addition_theory(2)
+    columns = theory.n_inputs + theory.n_outputs
+    assert exported(theory, [1] * columns, monkeypatch) == [10**4]
+    inputs = theory.encode(a0=2, a1=7, b0=8, b1=5)
+    for total, models in ((112, 1), (111, 0)):
+        outputs = mnist_addition.wanted(theory, torch.tensor([total]))[0]
+        true = (torch.cat([inputs, outputs]) > 0).long().tolist()
+        assert exported(theory, true, monkeypatch) == [models]
 
 
 def test_a_new_record_replaces_the_lines_of_its_rival_alone():
