@@ -1,6 +1,6 @@
 """KLay on our own decision diagrams of addition: log-likelihood and its gradient."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -12,7 +12,7 @@ from comparison import Agreement, Case, Rival
 from mnist_addition import addition_theory, wanted
 from smtlayer import Circuit, SMTLayer
 from smtlayer.solvers.circuit.compilation import to_diagram
-from smtlayer.solvers.circuit.diagram import Diagram
+from smtlayer.solvers.circuit.diagram import Diagram, Pack
 
 Likelihood = Callable[[Tensor, Tensor], Tensor]  # logits and outputs -> (B,)
 NEVER = -1e4  # for log 0: KLay's gradients are NaN with -inf
@@ -57,7 +57,7 @@ def make_case(digits: int, rows: int, repeats: int = 40) -> Case:
         )
         return Agreement(max(*apart, *others) <= 1e-5, text)
 
-    size = f"{digits} digit{'s' * (digits > 1)}, batch {rows}, {diagram.n_nodes} nodes"
+    size = f"{digits} digit{'s' * (digits > 1)}, batch {rows}, {diagram.n_arcs:,} arcs"
     return Case(size, ours, theirs, agreement, repeats=repeats)
 
 
@@ -95,22 +95,27 @@ def to_klay(diagram: Diagram) -> "klay.Circuit":  # noqa: F821
     circuit = klay.Circuit()
     nodes = [circuit.true_node()]  # of the level below
     for level in reversed(diagram.levels):
-        values = [
-            [circuit.literal_node(i) for i, x in enumerate(diagram.columns, 1) if x in literals]
-            for literals in map(set, (level.signs * np.array(level.variables)).tolist())
-        ]
+        true = [true_columns(pack, diagram.columns) for pack in level.packs]
+        choices = level.value.transpose(1, 2, 0).tolist()  # (N, F, packs)
         arcs = [
             [
-                circuit.and_node([*values[value], nodes[child]])
-                for child, value in zip(*pair, strict=True)
-                if value >= 0
+                [*(circuit.literal_node(i) for pack in zip(true, choice, strict=True)
+                   for i in pack[0][pack[1]]), nodes[child]]
+                for child, choice in zip(*pair, strict=True)
+                if choice[0] >= 0
             ]
-            for pair in zip(level.child.tolist(), level.value.tolist(), strict=True)
-        ]
-        nodes = [circuit.or_node(some) if len(some) > 1 else some[0] for some in arcs]
+            for pair in zip(level.child.tolist(), choices, strict=True)
+        ]  # fmt: skip
+        nodes = [circuit.or_node([circuit.and_node(arc) for arc in some]) for some in arcs]
     circuit.set_root(nodes[0])
     circuit.remove_unused_nodes()
     return circuit
+
+
+def true_columns(pack: Pack, columns: Sequence[int]) -> list[list[int]]:
+    """The columns, numbered from 1, that each value of a pack makes true."""
+    literals = (pack.signs * np.array(pack.variables)).tolist()
+    return [[i for i, x in enumerate(columns, 1) if x in value] for value in map(set, literals)]
 
 
 RIVAL = Rival(
