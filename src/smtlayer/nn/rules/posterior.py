@@ -103,7 +103,7 @@ It needs a backend that weighs all models, `Table` or `Circuit`; on another `SMT
 
 
 def _perturbed(solver: Solver, question: Question, odds: Tensor) -> Blame:
-    """The most probable model after noise on each input, for solvers without a list of models."""
+    """The most probable model after noise on each input, for solvers that do not weigh models."""
     rows = (question.correct | question.wrong).nonzero().squeeze(-1)
     noisy = (odds + torch.logit(torch.rand_like(odds), eps=1e-15))[rows]
     known = question.signs[rows] != 0
