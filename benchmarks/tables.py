@@ -255,7 +255,8 @@ def published(folder: Path = ROOT / "studies" / "results") -> str:
 def likelihood(folder: Path = ROOT / "studies" / "results") -> str:
     """A section on trainings by likelihood and by blame rules; empty without records of both."""
     table = likelihood_table(results_in(folder))
-    return f"## Measurements\n\n{markdown([table])}" if table.rows else ""
+    where = "The words of the last column are explained in [Results](../explain/results.md)."
+    return f"## Measurements\n\n{where}\n\n{markdown([table])}" if table.rows else ""
 
 
 def beyond_the_paper(folder: Path = ROOT / "studies" / "results") -> str:
