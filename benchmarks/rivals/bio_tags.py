@@ -5,16 +5,16 @@ from collections.abc import Callable, Iterator
 import torch
 from torch import Tensor
 
-from comparison import Agreement, Case, Rival
+from comparison import RUN, Agreement, Case, Rival
 from smtlayer import SMTLayer
 from smtlayer_benchmarks.theories import ENTITIES, TAGS, TYPES, bio_theory
 
 STATES = TAGS * (ENTITIES + 1)  # of the product automaton
 
 
-def cases(tokens: int = 24, rows: int = 128, repeats: int = 60) -> Iterator[Case]:
+def cases(tokens: int = 24, rows: int = 128, repeats: int = 20) -> Iterator[Case]:
     generator = torch.Generator().manual_seed(0)
-    logits = 2 * torch.randn(repeats + 1, rows, tokens, TAGS, generator=generator)
+    logits = 2 * torch.randn(RUN * (repeats + 1), rows, tokens, TAGS, generator=generator)
     layer = SMTLayer(bio_theory(tokens)).eval()
     readings = {"log-softmax scores": logits.log_softmax(-1), "logits plus 6": logits + 6}
     for name, scores in readings.items():
@@ -47,7 +47,7 @@ def make_case(layer: SMTLayer, size: str, scores: Tensor) -> Case:
         "table of predecessors": lambda i: sparse(scores[i]),
         "matrix of transitions": lambda i: dense_viterbi(scores[i]),
     }
-    return Case(size, ours, theirs, agreement, repeats=len(scores) - 1)
+    return Case(size, ours, theirs, agreement, repeats=len(scores) // RUN - 1, run=RUN)
 
 
 def dense_viterbi(scores: Tensor) -> Tensor:

@@ -13,6 +13,7 @@ from smtlayer_benchmarks.theories import missing_data
 
 REQUIREMENTS = Path(__file__).parent / "requirements"
 Side = Callable[[int], object]  # the number of the batch -> the results
+RUN = 5  # batches of milliseconds, so that neither side starts with cold caches
 
 
 @dataclass(frozen=True)
@@ -28,8 +29,9 @@ class Agreement:
 class Case:
     """One size of a problem, ready to run on both sides.
 
-    Both sides are called with 0, 1, ..., `repeats`, and handle the batch of that number: no batch
-    comes twice, so that no cache has its answers. Batch 0 is the warm-up.
+    Both sides are called with 0, 1, ..., and handle the batch of that number: no batch comes twice,
+    so that no cache has its answers. Each of the `repeats` times a run of batches, after a first
+    run as a warm-up.
     """
 
     size: str
@@ -39,6 +41,7 @@ class Case:
     per: str = "batch"
     share: float = 1.0  # of `per` that one call handles
     repeats: int = 10
+    run: int = 1  # batches
 
 
 @dataclass(frozen=True)
@@ -73,7 +76,7 @@ class Rival:
 
 def compare(rival: Rival, case: Case) -> dict[str, Any]:
     """Times both sides of a case in turn and returns its record."""
-    ours, theirs = interleaved(case.ours, case.theirs, case.repeats)
+    ours, theirs = interleaved(case)
     setup = min(theirs, key=lambda name: statistics.median(theirs[name]))
     pairs = list(zip(ours, theirs[setup], strict=True))
     ratios = [b / a if rival.faster else a / b for a, b in pairs]
@@ -85,7 +88,8 @@ def compare(rival: Rival, case: Case) -> dict[str, Any]:
         "ours_ms": milliseconds(ours, case), "theirs_ms": milliseconds(theirs[setup], case),
         "setup": setup,
         "setups_ms": {name: milliseconds(times, case)[0] for name, times in theirs.items()},
-        "ratio": ratio, "ratio_quartiles": quartiles(ratios), "repeats": case.repeats,
+        "ratio": ratio, "ratio_quartiles": quartiles(ratios),
+        "repeats": case.repeats, "run": case.run,
         "faster": rival.faster, "bar": rival.bar,
         "met": ratio >= rival.bar if rival.faster else ratio <= rival.bar,
         "agrees": found.holds, "agreement": found.text, "scores": dict(found.scores),
@@ -107,16 +111,16 @@ def quartiles(values: list[float]) -> list[float]:
     return [first, third]
 
 
-def interleaved(
-    ours: Side, theirs: Mapping[str, Side], repeats: int
-) -> tuple[list[float], dict[str, list[float]]]:
-    """Seconds of each side, measured in turn after one warm-up, so that load affects both."""
-    sides = {"": ours, **theirs}
+def interleaved(case: Case) -> tuple[list[float], dict[str, list[float]]]:
+    """Seconds per batch of each side, measured in turn, so that load affects both."""
+    sides = {"": case.ours, **case.theirs}
     times: dict[str, list[float]] = {name: [] for name in sides}
-    for repeat in range(repeats + 1):
-        for name, action in sides.items():
+    for repeat in range(case.repeats + 1):
+        batches = range(repeat * case.run, (repeat + 1) * case.run)
+        for name, side in sides.items():
             start = time.perf_counter()
-            action(repeat)
+            for i in batches:
+                side(i)
             if repeat:
-                times[name].append(time.perf_counter() - start)
+                times[name].append((time.perf_counter() - start) / case.run)
     return times.pop(""), times

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 import torch
 from torch import Tensor
 
-from comparison import Agreement, Case, Rival
+from comparison import RUN, Agreement, Case, Rival
 from smtlayer import SMTLayer
 from smtlayer_benchmarks.theories import knapsack_weights, selection
 
@@ -19,9 +19,9 @@ def cases(items: int = 30, chosen: int = 5, rows: int = 128) -> Iterator[Case]:
 
 
 def make_case(
-    name: str, weights: Sequence[int], capacity: int, rows: int, *, exactly: bool, repeats: int = 9
+    name: str, weights: Sequence[int], capacity: int, rows: int, *, exactly: bool, repeats: int = 7
 ) -> Case:
-    scores = whole_scores(repeats + 1, rows, len(weights))
+    scores = whole_scores(RUN * (repeats + 1), rows, len(weights))
     logits = scores.double() / UNIT
     layer = SMTLayer(selection(weights, capacity, exactly=exactly)).eval()
 
@@ -47,7 +47,7 @@ def make_case(
         text = f"equal objectives, as integers, in {equal} of {rows} rows"
         return Agreement(fits and equal == rows, text)
 
-    return Case(f"{name}, {rows} rows", ours, theirs, agreement, repeats=repeats)
+    return Case(f"{name}, {rows} rows", ours, theirs, agreement, repeats=repeats, run=RUN)
 
 
 def whole_scores(*shape: int) -> Tensor:

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from comparison import Agreement, Case, Rival
+from comparison import RUN, Agreement, Case, Rival
 from mnist_addition import addition_theory, wanted
 from smtlayer import Circuit, SMTLayer
 from smtlayer.solvers.circuit.compilation import to_diagram
@@ -24,13 +24,13 @@ def cases() -> Iterator[Case]:
             yield make_case(digits, rows)
 
 
-def make_case(digits: int, rows: int, repeats: int = 40) -> Case:
+def make_case(digits: int, rows: int, repeats: int = 20) -> Case:
     theory = addition_theory(digits)
     layer = SMTLayer(theory, backend=Circuit())
     diagram = to_diagram(theory)
     generator = torch.Generator().manual_seed(0)
-    logits = torch.randn(repeats + 1, rows, theory.n_inputs, generator=generator)
-    sums = torch.randint(10**digits, (2, repeats + 1, rows), generator=generator).sum(0)
+    logits = torch.randn(RUN * (repeats + 1), rows, theory.n_inputs, generator=generator)
+    sums = torch.randint(10**digits, (2, len(logits), rows), generator=generator).sum(0)
     outputs = wanted(theory, sums)  # (batches, B, m)
     circuit = to_klay(diagram)
 
@@ -58,7 +58,7 @@ def make_case(digits: int, rows: int, repeats: int = 40) -> Case:
         return Agreement(max(*apart, *others) <= 1e-5, text)
 
     size = f"{digits} digit{'s' * (digits > 1)}, batch {rows}, {diagram.n_arcs:,} arcs"
-    return Case(size, ours, theirs, agreement, repeats=repeats)
+    return Case(size, ours, theirs, agreement, repeats=repeats, run=RUN)
 
 
 def log_likelihood(circuit: Any) -> Likelihood:

@@ -10,7 +10,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from comparison import Agreement, Case, Rival
+from comparison import RUN, Agreement, Case, Rival
 from smtlayer import SMTLayer
 from smtlayer_benchmarks.theories import ROAD_R, Clauses, requirements, road_r_clauses
 
@@ -21,10 +21,10 @@ def cases(rows: int = 1024) -> Iterator[Case]:
     yield make_case(road_r_clauses(), rows)
 
 
-def make_case(clauses: Clauses, rows: int, repeats: int = 15) -> Case:
+def make_case(clauses: Clauses, rows: int, repeats: int = 9) -> Case:
     labels = max(abs(literal) for clause in clauses for literal in clause)
     generator = torch.Generator().manual_seed(0)
-    logits = torch.randn(repeats + 1, rows, labels, generator=generator)
+    logits = torch.randn(RUN * (repeats + 1), rows, labels, generator=generator)
     layer = SMTLayer(requirements(clauses)).eval()
     shields = shield_layers(clauses, labels)
 
@@ -58,7 +58,7 @@ def make_case(clauses: Clauses, rows: int, repeats: int = 15) -> Case:
              "their mean cost, best ordering": min(float(found.mean()) for found in cheap)},
         )  # fmt: skip
 
-    return Case(f"{rows:,} rows", ours, theirs, agreement, repeats=repeats)
+    return Case(f"{rows:,} rows", ours, theirs, agreement, repeats=repeats, run=RUN)
 
 
 def shield_layers(clauses: Clauses, labels: int) -> dict[str, torch.nn.Module]:
