@@ -1,7 +1,7 @@
 import torch
 
 from smtlayer_studies.runs import Trainer
-from smtlayer_studies.runs.shifts import shifted_each, shifted_together
+from smtlayer_studies.runs.shifts import shifted_each, shifted_together, turned
 from smtlayer_studies.tasks.base import Rows
 
 
@@ -57,3 +57,21 @@ def test_a_training_moves_each_image_if_asked(task, config):
     task.network, task.rows = Looking, rows
     Trainer(task, config(train={"shift": 1, "shift_each": True})).run()
     assert all(len(batch) > 2 for batch in seen)
+
+
+def test_images_turn_about_their_centre_each_in_its_own_way():
+    torch.manual_seed(0)
+    images = torch.zeros(40, 2, 28, 28)
+    images[..., 13:15, 4:24] = 1  # a horizontal bar
+    moved = turned(images, 30)
+    assert moved.shape == images.shape
+    assert (moved[..., 13:15, 13:15] > 0.8).all()  # the centre stays
+    assert len({round(float(each), 4) for each in moved.flatten(0, 1)[:, :12].sum((1, 2))}) > 60
+    assert torch.allclose(moved.sum((-2, -1)), images.sum((-2, -1)), rtol=0.06)
+    torch.testing.assert_close(turned(images, 0.0), images)
+
+
+def test_a_quarter_turn_is_that_of_rot90(monkeypatch):
+    monkeypatch.setattr(torch, "rand", lambda count, **options: torch.ones(count))
+    images = torch.randn(3, 1, 28, 28)
+    torch.testing.assert_close(turned(images, 90), images.rot90(1, (-2, -1)), atol=1e-4, rtol=0)

@@ -88,7 +88,12 @@ def test_a_checkpoint_with_earlier_names_and_fewer_options_is_resumed(task, conf
     state, events = torch.load(tmp_path / "checkpoint.pt"), []
     assert state["config"].startswith("experiment = ")
     state["config"] = state["config"].replace("experiment = ", "row = ")
-    for new in ('decay_shape = "cosine"\n', "shift_each = false\n", 'loss = "cross-entropy"\n'):
+    for new in (
+        'decay_shape = "cosine"\n',
+        "shift_each = false\n",
+        "turn = 0.0\n",
+        'loss = "cross-entropy"\n',
+    ):
         assert new in state["config"]
         state["config"] = state["config"].replace(new, "")
     torch.save(state, tmp_path / "checkpoint.pt")

@@ -51,8 +51,7 @@ def _knowledge(config: Mapping[str, Any], paper: PaperExperiment) -> Iterator[st
         yield "own network"
     if config["pretrain"]["kind"] == "distillation":
         yield "distilled from own network"
-    if shift := config["train"].get("shift"):
-        yield f"shifts ≤ {shift} px"
+    yield from _moves(config["train"])
 
 
 def _training(config: Mapping[str, Any], paper: PaperExperiment) -> Iterator[str]:
@@ -77,11 +76,18 @@ def _settings(config: Mapping[str, Any]) -> Iterator[str]:
     train = config["train"]
     if config["layer"] is not None:
         yield _rule_of(config)
-    if shift := train.get("shift"):
-        yield f"shifts ≤ {shift} px"
+    yield from _moves(train)
     yield _optimizer(train)
     yield f"{train['epochs']} epochs"
     yield f"batches of {train['batch_size']}"
+
+
+def _moves(train: Mapping[str, Any]) -> Iterator[str]:
+    """How images are moved at random in training."""
+    if shift := train.get("shift"):
+        yield f"shifts ≤ {shift} px"
+    if turn := train.get("turn"):
+        yield f"turns ≤ {turn:g}°"
 
 
 def _optimizer(train: Mapping[str, Any]) -> str:

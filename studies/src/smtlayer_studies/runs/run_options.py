@@ -63,6 +63,7 @@ class TrainOptions:
     weight_decay: _Amount = 0.0
     shift: Annotated[Whole, Field(ge=0)] = 0  # most pixels by which images are moved at random
     shift_each: bool = False  # every image moves in its own way, not all of a batch alike
+    turn: _Amount = 0.0  # most degrees by which each image is turned at random
     loss: Literal["cross-entropy", "likelihood"] = "cross-entropy"  # with a layer
     test_rows: _Positive = 10_000
 

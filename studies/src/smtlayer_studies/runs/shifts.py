@@ -1,7 +1,10 @@
-"""Random shifts of images."""
+"""Random shifts and turns of images."""
+
+import math
 
 import torch
 from torch import Tensor
+from torch.nn import functional as F
 
 
 def shifted_together(images: Tensor, most: int) -> Tensor:
@@ -21,3 +24,14 @@ def shifted_each(images: Tensor, most: int) -> Tensor:
     columns = (torch.arange(width, device=images.device) - moves[1]) % width
     source = rows[..., :, None] * width + columns[..., None, :]
     return images.flatten(-2).gather(-1, source.flatten(-2)).reshape(images.shape)
+
+
+def turned(images: Tensor, most: float) -> Tensor:
+    """Each image turned about its centre, by up to `most` degrees in either direction."""
+    flat = images.reshape(-1, 1, *images.shape[-2:])
+    angle = (torch.rand(len(flat), device=images.device) * 2 - 1) * math.radians(most)
+    cos, sin = angle.cos(), angle.sin()
+    zero = torch.zeros_like(cos)
+    turn = torch.stack([cos, -sin, zero, sin, cos, zero], dim=-1).view(-1, 2, 3).to(flat.dtype)
+    grid = F.affine_grid(turn, list(flat.shape), align_corners=False)
+    return F.grid_sample(flat, grid, align_corners=False).reshape(images.shape)

@@ -19,7 +19,7 @@ from smtlayer_studies.runs.records import Epoch, PhaseName
 from smtlayer_studies.runs.resume import deferred_interrupt, random_state, set_random_state
 from smtlayer_studies.runs.run_folder import RunFolder
 from smtlayer_studies.runs.run_options import PretrainOptions, TrainOptions
-from smtlayer_studies.runs.shifts import shifted_each, shifted_together
+from smtlayer_studies.runs.shifts import shifted_each, shifted_together, turned
 from smtlayer_studies.tasks.base import Batch, Model, Rows, Task
 from smtlayer_studies.tasks.networks import DenseHead
 
@@ -255,17 +255,21 @@ class Trainer:
         return True
 
     def _moved(self, phase: "_Phase", batch: Batch) -> Batch:
-        """The batch with its images shifted at random."""
-        most = self.config.train.shift
-        if not most or phase.name == "pretrain":
+        """The batch with its images turned and shifted at random."""
+        train, images = self.config.train, batch.features
+        if not (train.shift or train.turn) or phase.name == "pretrain":
             return batch
-        if not batch.features.is_floating_point():
+        if not images.is_floating_point():
+            option = "shift" if train.shift else "turn"
             raise ConfigError(
-                f"{self.config.experiment}: train.shift moves images, and {self.task.name} has "
+                f"{self.config.experiment}: train.{option} moves images, and {self.task.name} has "
                 f"none. Set it to 0."
             )
-        shifted = shifted_each if self.config.train.shift_each else shifted_together
-        return replace(batch, features=shifted(batch.features, most))
+        if train.turn:
+            images = turned(images, train.turn)
+        if train.shift:
+            images = (shifted_each if train.shift_each else shifted_together)(images, train.shift)
+        return replace(batch, features=images)
 
     def _rows(self, epoch: int) -> Rows:
         """The training examples of an epoch, on the device."""
