@@ -13,7 +13,7 @@ from smtlayer_benchmarks.theories import missing_data
 
 REQUIREMENTS = Path(__file__).parent / "requirements"
 Side = Callable[[int], object]  # the number of the batch -> the results
-RUN = 5  # batches of milliseconds, so that neither side starts with cold caches
+RUN = 5  # batches of milliseconds: the first finds the caches as the other side left them
 
 
 @dataclass(frozen=True)
@@ -76,11 +76,13 @@ class Rival:
 
 def compare(rival: Rival, case: Case) -> dict[str, Any]:
     """Times both sides of a case in turn and returns its record."""
-    ours, theirs = interleaved(case)
+    timed = interleaved(case)
+    means = {name: [statistics.mean(run) for run in runs] for name, runs in timed.items()}
+    ours, theirs = means[""], {name: times for name, times in means.items() if name}
     setup = min(theirs, key=lambda name: statistics.median(theirs[name]))
-    pairs = list(zip(ours, theirs[setup], strict=True))
-    ratios = [b / a if rival.faster else a / b for a, b in pairs]
+    ratios = paired(rival, ours, theirs[setup])
     ratio = statistics.median(ratios)
+    firsts = paired(rival, *([run[0] for run in timed[name]] for name in ("", setup)))
     found = case.agreement()
     return {
         "rival": rival.name, "title": rival.title, "version": rival.version(),
@@ -89,12 +91,19 @@ def compare(rival: Rival, case: Case) -> dict[str, Any]:
         "setup": setup,
         "setups_ms": {name: milliseconds(times, case)[0] for name, times in theirs.items()},
         "ratio": ratio, "ratio_quartiles": quartiles(ratios),
+        "first_ratio": statistics.median(firsts),  # of the first batches of the runs
         "repeats": case.repeats, "run": case.run,
         "faster": rival.faster, "bar": rival.bar,
         "met": ratio >= rival.bar if rival.faster else ratio <= rival.bar,
         "agrees": found.holds, "agreement": found.text, "scores": dict(found.scores),
         "differs": rival.differs,
     }  # fmt: skip
+
+
+def paired(rival: Rival, ours: list[float], theirs: list[float]) -> list[float]:
+    """The ratio of each repeat."""
+    pairs = zip(ours, theirs, strict=True)
+    return [b / a if rival.faster else a / b for a, b in pairs]
 
 
 def milliseconds(times: list[float], case: Case) -> list[float]:
@@ -111,16 +120,22 @@ def quartiles(values: list[float]) -> list[float]:
     return [first, third]
 
 
-def interleaved(case: Case) -> tuple[list[float], dict[str, list[float]]]:
-    """Seconds per batch of each side, measured in turn, so that load affects both."""
+def interleaved(case: Case) -> dict[str, list[list[float]]]:
+    """Seconds of each batch of each run, by set-up; ours has no name.
+
+    The sides are measured in turn, so that load affects all of them.
+    """
     sides = {"": case.ours, **case.theirs}
-    times: dict[str, list[float]] = {name: [] for name in sides}
+    times: dict[str, list[list[float]]] = {name: [] for name in sides}
     for repeat in range(case.repeats + 1):
         batches = range(repeat * case.run, (repeat + 1) * case.run)
         for name, side in sides.items():
-            start = time.perf_counter()
-            for i in batches:
-                side(i)
-            if repeat:
-                times[name].append((time.perf_counter() - start) / case.run)
-    return times.pop(""), times
+            times[name].append([seconds(side, i) for i in batches])
+    return {name: runs[1:] for name, runs in times.items()}
+
+
+def seconds(side: Side, i: int) -> float:
+    """The time of one batch."""
+    start = time.perf_counter()
+    side(i)
+    return time.perf_counter() - start

@@ -85,6 +85,7 @@ def text(record: dict[str, Any]) -> str:
         + f", {record['problem']}, {record['size']}\n"
         f"  {', '.join(sides)} ({record['setup']}), per {record['per']}\n"
         f"  ratio {record['ratio']:.3g} {kind} ({low:.3g} to {high:.3g}), "
+        f"first batch in a row {record['first_ratio']:.3g}; "
         f"bar {record['bar']:g}: {'met' if record['met'] else 'MISSED'}\n"
         f"  {'agrees' if record['agrees'] else 'DISAGREES'}: {record['agreement']}"
     )

@@ -109,12 +109,14 @@ def test_bio_tags_agree_with_viterbi_and_are_recorded(monkeypatch, capsys):
 
 
 def test_a_ratio_says_who_is_faster():
-    slower = {"ratio": 0.5, "ratio_quartiles": [0.4, 0.625]}
+    slower = {"ratio": 0.5, "ratio_quartiles": [0.4, 0.625], "run": 1}
     assert ratio_text({**slower, "faster": True}) == "**2 x the time** (1.6 to 2.5)"
     assert ratio_text({**slower, "faster": False}) == "**2 x faster** (1.6 to 2.5)"
-    faster = {"ratio": 3.0, "ratio_quartiles": [2.0, 4.0]}
+    faster = {"ratio": 3.0, "ratio_quartiles": [2.0, 4.0], "run": 1}
     assert ratio_text({**faster, "faster": True}) == "**3 x faster** (2 to 4)"
     assert ratio_text({**faster, "faster": False}) == "**3 x the time** (2 to 4)"
+    several = {**faster, "faster": True, "run": 5, "first_ratio": 0.8}
+    assert ratio_text(several) == "**3 x faster** (2 to 4); first batch 1.25 x the time"
 
 
 def test_both_sides_get_each_batch_once_and_the_fastest_set_up_counts(monkeypatch):
@@ -133,6 +135,7 @@ def test_both_sides_get_each_batch_once_and_the_fastest_set_up_counts(monkeypatc
     assert record["setup"] == "fast"
     assert record["theirs_ms"][0] == record["setups_ms"]["fast"]
     assert record["agrees"] is False
+    assert record["first_ratio"] != record["ratio"]
 
 
 def best_by_trial(weights, capacity, exactly, scores, threads, presolve):

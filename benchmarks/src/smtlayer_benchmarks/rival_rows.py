@@ -24,13 +24,24 @@ def rival_rows(records: Sequence[dict[str, Any]]) -> list[tuple[str, ...]]:
 
 
 def ratio_text(record: dict[str, Any]) -> str:
-    """The ratio with its quartiles, as a number of at least 1, and who is faster."""
-    shares = [record["ratio"], *record["ratio_quartiles"]]
-    faster = record["faster"] == (shares[0] >= 1)
-    if shares[0] < 1:
-        shares = [1 / share for share in (shares[0], *shares[:0:-1])]
-    ratio, low, high = (f"{share:.3g}" for share in shares)
-    return f"**{ratio} x {'faster' if faster else 'the time'}** ({low} to {high})"
+    """The ratio with its quartiles, and that of the first batch in a row."""
+    text = f"**{_ratio(record, record['ratio'])}** ({_quartiles(record)})"
+    if record["run"] > 1 and "first_ratio" in record:
+        text += f"; first batch {_ratio(record, record['first_ratio'])}"
+    return text
+
+
+def _ratio(record: dict[str, Any], ratio: float) -> str:
+    """A ratio as a number of at least 1, and who is faster."""
+    faster = record["faster"] == (ratio >= 1)
+    return f"{max(ratio, 1 / ratio):.3g} x {'faster' if faster else 'the time'}"
+
+
+def _quartiles(record: dict[str, Any]) -> str:
+    low, high = record["ratio_quartiles"]
+    if record["ratio"] < 1:
+        low, high = 1 / high, 1 / low
+    return f"{low:.3g} to {high:.3g}"
 
 
 def _duration(record: dict[str, Any], side: str) -> str:
