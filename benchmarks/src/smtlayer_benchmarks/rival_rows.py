@@ -26,7 +26,7 @@ def rival_rows(records: Sequence[dict[str, Any]]) -> list[tuple[str, ...]]:
 def ratio_text(record: dict[str, Any]) -> str:
     """The ratio with its quartiles, and that of the first batch in a row."""
     text = f"**{_ratio(record, record['ratio'])}** ({_quartiles(record)})"
-    if record["run"] > 1 and "first_ratio" in record:
+    if record["run"] > 1:
         text += f"; first batch {_ratio(record, record['first_ratio'])}"
     return text
 
