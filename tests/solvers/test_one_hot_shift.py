@@ -10,12 +10,12 @@ import torch
 import z3
 
 from helpers import seeds
-from smtlayer import Z3, Sat, SMTLayer, Status, Table, Theory, one_hot
+from smtlayer import Z3, Circuit, Sat, SMTLayer, Status, Table, Theory, one_hot
 from smtlayer.solvers import sat
 from smtlayer.solvers.search import maxsat
 from smtlayer.solvers.search.soft import one_hot_columns, soft_literals
 
-BACKENDS = [Table(), Sat(), Sat(remember=0), Z3()]
+BACKENDS = [Table(), Circuit(), Sat(), Sat(remember=0), Z3()]
 
 
 def tags(tokens):

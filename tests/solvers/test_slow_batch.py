@@ -11,7 +11,6 @@ import torch
 from smtlayer import Sat, Status
 from smtlayer.errors import SlowBatchWarning
 from smtlayer.solvers import Row
-from smtlayer.solvers.host import slow_batch
 from smtlayer.solvers.host.questions import Answers, Questions
 from smtlayer.solvers.host.rows import InProcess
 from smtlayer.solvers.host.slow_batch import SlowBatches
@@ -118,14 +117,14 @@ def test_the_start_of_workers_does_not_count():
 
 @pytest.mark.parametrize("workers", [0, 1])
 def test_solvers_warn(workers, monkeypatch):
-    monkeypatch.setattr(slow_batch, "_AFTER_S", 0.0)
+    monkeypatch.setattr(SlowBatches, "after_s", 0.0)
     solver = faulty.solver(faulty.Echo, workers=workers)
     with pytest.warns(SlowBatchWarning, match=r"^Faulty.solve took .* of 3 rows"):
         solver.solve(faulty.rows(1, 2, 3))
 
 
 def test_executors_warn(monkeypatch):
-    monkeypatch.setattr(slow_batch, "_AFTER_S", 0.0)
+    monkeypatch.setattr(SlowBatches, "after_s", 0.0)
     with ThreadPoolExecutor(1) as executor:
         solver = faulty.solver(faulty.Echo, workers=executor)
         with pytest.warns(SlowBatchWarning, match=r"^Faulty.solve took .* of 3 rows"):
@@ -136,7 +135,7 @@ def test_rows_from_memory_take_no_time(monkeypatch):
     solver = Sat().compile(xor())
     signs = torch.tensor([[1, 1], [1, -1]], dtype=torch.int8)
     solver.solve(signs)
-    monkeypatch.setattr(slow_batch, "_AFTER_S", 0.0)
+    monkeypatch.setattr(SlowBatches, "after_s", 0.0)
     with warnings.catch_warnings():
         warnings.simplefilter("error", SlowBatchWarning)
         solver.solve(signs)

@@ -10,7 +10,7 @@ The largest of all least ranks is one recursion over the levels.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import final
 
 import torch
@@ -113,7 +113,7 @@ class CircuitSolver:
         """A model that agrees with every observed input."""
         check_question(self.name, self.theory, inputs)
         parts = [self._solve(inputs[rows]) for rows in self._chunks(inputs)]
-        return self._solution(parts, inputs, None)
+        return self._solution(parts, inputs.device)
 
     def maximize(self, inputs: Tensor, weights: Tensor, outputs: Tensor | None = None) -> Solution:
         """A model with the wanted outputs that overrules inputs of the least total weight."""
@@ -123,7 +123,7 @@ class CircuitSolver:
             cheapest(tensors, inputs[rows], size[rows], None if outputs is None else outputs[rows])
             for rows in self._chunks(inputs)
         ]
-        return self._solution(parts, inputs, size)
+        return self._solution(parts, inputs.device)
 
     def core(self, inputs: Tensor, weights: Tensor, outputs: Tensor) -> Core:
         """The core that deletion from the heaviest input to the lightest ends with."""
@@ -157,16 +157,17 @@ class CircuitSolver:
         tensors, parts = self._on(logits.device), []
         for rows in self._chunks(logits):
             total, found = shares(tensors, self._log_weights(logits[rows], outputs[rows]))
-            parts.append((total > -torch.inf, follow(tensors, found, drawn_arc)))
-        odds = without_facts(logits)
-        return self._solution(parts, odds.sign().to(torch.int8), odds.abs())
+            parts.append((follow(tensors, found, drawn_arc), -total.clamp(max=0)))
+        drawn, odds = self._solution(parts, logits.device), without_facts(logits)
+        cost = torch.where(drawn.inputs * odds < 0, odds.abs(), 0).sum(-1)
+        return replace(drawn, cost=torch.where(drawn.cost < torch.inf, cost, torch.inf))
 
     def _solve(self, inputs: Tensor) -> tuple[Tensor, Tensor]:
         tensors = self._on(inputs.device)
-        against = [torch.where(inputs < 0, torch.inf, 0), torch.where(inputs > 0, torch.inf, 0)]
-        weights = tensors.weights(against, torch.inf)
-        cost, arcs = least(tensors, weights)
-        return cost < torch.inf, follow(tensors, arcs, cheapest_arc)
+        signs = inputs.T
+        against = [torch.where(signs < 0, torch.inf, 0), torch.where(signs > 0, torch.inf, 0)]
+        cost, arcs = least(tensors, tensors.weights(against, torch.inf))
+        return follow(tensors, arcs, cheapest_arc), cost.double()
 
     def _core(self, inputs: Tensor, weights: Tensor, outputs: Tensor) -> tuple[Tensor, Tensor]:
         tensors = self._on(inputs.device)
@@ -183,7 +184,7 @@ class CircuitSolver:
         while True:
             against = [torch.where(inputs < 0, forbidden, torch.inf),
                        torch.where(inputs > 0, forbidden, torch.inf)]  # fmt: skip
-            columns = [*against, *(part.double() for part in wanted)]
+            columns = [part.T.double() for part in (*against, *wanted)]
             needed = widest(tensors, tensors.weights(columns, -torch.inf, least=True))  # (B,)
             status = _is_sat(needed == torch.inf) if status is None else status
             more = needed.isfinite()
@@ -198,22 +199,17 @@ class CircuitSolver:
         """The log-probability of each value, ruled out where it has other outputs than wanted."""
         reading = read(self.theory, logits)
         wanted = [torch.where(outputs < 0, -torch.inf, 0), torch.where(outputs > 0, -torch.inf, 0)]
-        columns = [reading.true, reading.false, *(part.double() for part in wanted)]
+        columns = [part.T.double() for part in (reading.true, reading.false, *wanted)]
         return self._on(logits.device).log_weights(columns)
 
-    def _solution(
-        self, parts: Sequence[tuple[Tensor, Tensor]], signs: Tensor, weights: Tensor | None
-    ) -> Solution:
-        """The models with these values, with the weight of the inputs that they overrule."""
-        found = torch.cat([possible for possible, _ in parts])
-        values = torch.cat([values for _, values in parts], dim=1)
-        columns = self._on(signs.device).columns(values) * found[:, None]
-        inputs, outputs = columns[:, : self.theory.n_inputs], columns[:, self.theory.n_inputs :]
-        cost = torch.zeros_like(found, dtype=torch.float64)
-        if weights is not None:
-            cost = torch.where(inputs * signs < 0, weights, 0).sum(-1)
-            cost = cost.clamp(max=torch.finfo(torch.float64).max)
-        return Solution(_is_sat(found), inputs, outputs, torch.where(found, cost, torch.inf))
+    def _solution(self, parts: Sequence[tuple[Tensor, Tensor]], device: torch.device) -> Solution:
+        """The models with these values and costs; none where the cost is infinite."""
+        values = torch.cat([values for values, _ in parts], dim=1)
+        cost = torch.cat([cost for _, cost in parts])
+        status = _is_sat(cost < torch.inf)
+        columns = self._on(device).columns(values) * status[:, None]
+        n = self.theory.n_inputs
+        return Solution(status, columns[:, :n], columns[:, n:], cost)
 
     def _chunks(self, batch: Tensor) -> Iterator[slice]:
         step = max(1, _CELLS // self._on(batch.device).n_padded)

@@ -17,15 +17,17 @@ from smtlayer.solvers.circuit.tensors import Tensors
 from smtlayer.solvers.table.exact import BITS, digits
 
 _HUGE = 2.0**980  # above it sums may overflow
+_SMALL = -900  # exponent of a sum, below which its unit is no float
 _ROWS = 64  # compared by digits at once
+_LARGEST = torch.finfo(torch.float64).max
 
 
 def cheapest(
     tensors: Tensors, signs: Tensor, weights: Tensor, outputs: Tensor | None
 ) -> tuple[Tensor, Tensor]:
-    """Whether there is a model with the wanted outputs, (B,), and the values of the cheapest.
+    """The values of the cheapest model with the wanted outputs, (packs, B), and its cost, (B,).
 
-    Values are (packs, B), without meaning where there is no model.
+    The cost is infinite where there is no model; the values have no meaning there.
 
     Args:
         tensors: The diagram.
@@ -33,20 +35,23 @@ def cheapest(
         weights: (B, n) float64, positive where observed; infinite for a fact.
         outputs: (B, m) int8, 0 where any output will do; None if all are.
     """
-    by_value = tensors.weights(_columns(signs, weights, outputs), torch.inf)
+    signed = (weights * signs).nan_to_num(0, torch.inf, -torch.inf)
+    by_value = tensors.weights(_columns(signed, outputs), torch.inf)
     cost, arcs = least(tensors, by_value)
-    found, chosen = cost < torch.inf, follow(tensors, arcs, cheapest_arc)
-    size = torch.where(weights.isinf() | (signs == 0), 0, weights)
+    chosen = follow(tensors, arcs, cheapest_arc)
+    size = signed.abs().nan_to_num_(0, 0)
     unsure = size.amax(-1) > _HUGE
-    rough = (found & ~_is_plain(size)).nonzero().squeeze(-1)
+    rough = (~_is_plain(size)).nonzero().squeeze(-1)
     if len(rough):
         unsure[rough] |= _is_close(tensors, [part[..., rough] for part in arcs], len(size[0]))
     again = unsure.nonzero().squeeze(-1)
     for start in range(0, len(again), _ROWS):
         rows = again[start : start + _ROWS]
         wanted = None if outputs is None else outputs[rows]
-        found[rows], chosen[:, rows] = _by_digits(tensors, signs[rows], weights[rows], wanted)
-    return found, chosen
+        found, chosen[:, rows] = _by_digits(tensors, signed[rows], wanted)
+        own = by_value[:, rows].gather(0, chosen[:, rows]).sum(0).clamp(max=_LARGEST)
+        cost[rows] = torch.where(found, own, torch.inf)
+    return chosen, cost
 
 
 def _is_close(tensors: Tensors, arcs: Sequence[Tensor], n_inputs: int) -> Tensor:
@@ -57,43 +62,46 @@ def _is_close(tensors: Tensors, arcs: Sequence[Tensor], n_inputs: int) -> Tensor
     def choose(costs: Tensor) -> Tensor:
         low, arc = costs.min(1, keepdim=True)
         near = (costs <= low * slack).sum(1) > 1
-        close.logical_or_(near & (low.squeeze(1) > 0))
+        close.logical_or_(near & (low.squeeze(1) > 0) & (low.squeeze(1) < torch.inf))
         return arc.squeeze(1)
 
     follow(tensors, arcs, choose)
     return close
 
 
-def _columns(signs: Tensor, weights: Tensor, outputs: Tensor | None) -> list[Tensor]:
-    """What it costs that inputs, and outputs, are true and false."""
-    cost = [torch.where(signs < 0, weights, 0), torch.where(signs > 0, weights, 0)]
+def _columns(signed: Tensor, outputs: Tensor | None) -> list[Tensor]:
+    """What it costs that inputs, and outputs, are true and false: (columns, B) each."""
+    weights = signed.T.contiguous()
+    cost = [(-weights).clamp_(min=0), weights.clamp(min=0)]
     if outputs is not None:
-        cost += [torch.where(outputs < 0, torch.inf, 0).double(),
-                 torch.where(outputs > 0, torch.inf, 0).double()]  # fmt: skip
+        cost += [torch.where(outputs.T < 0, torch.inf, 0).double(),
+                 torch.where(outputs.T > 0, torch.inf, 0).double()]  # fmt: skip
     return cost
 
 
 def _is_plain(weights: Tensor) -> Tensor:
-    """Whether all sums of a row's weights are exact in float64: (B,)."""
-    mantissa, exponent = weights.frexp()
-    whole = (mantissa * 2.0**53).long()
-    lowest = (whole & -whole).double().frexp().exponent + exponent  # of the lowest bit, + 54
-    unit = torch.where(whole > 0, lowest, 4096).amin(-1)
-    return weights.sum(-1).frexp().exponent < unit
+    """Whether all sums of a row's weights are exact in float64: (B,).
+
+    They are if every weight is a multiple of a unit of which the largest sum has less than 2**52.
+    """
+    exponent = weights.sum(-1, keepdim=True).frexp().exponent
+    units = weights * torch.exp2(51.0 - exponent)
+    return ((units - units.floor()).sum(-1) == 0) & (exponent.squeeze(-1) > _SMALL)
 
 
-def _by_digits(
-    tensors: Tensors, signs: Tensor, weights: Tensor, outputs: Tensor | None
-) -> tuple[Tensor, Tensor]:
-    """The same as `cheapest`, in whole numbers of several digits, most significant first."""
-    facts = torch.where(weights.isinf(), 1.0, 0.0)
-    finite = torch.where(weights.isinf() | (signs == 0), 0, weights)
-    planes = [facts, *(digits(finite) if finite.any() else [finite])]
+def _by_digits(tensors: Tensors, signed: Tensor, outputs: Tensor | None) -> tuple[Tensor, Tensor]:
+    """Whether there is a model, and the cheapest, in whole numbers of several digits.
+
+    The most significant digit counts what is impossible.
+    """
+    finite = torch.where(signed.isinf(), 0, signed)
+    sizes = digits(finite.abs()) if finite.any() else [finite]
+    planes = [torch.where(signed.isinf(), signed.sign(), 0), *(d * signed.sign() for d in sizes)]
     by_value = []
     for i, plane in enumerate(planes):
-        wanted = outputs if i == 0 else None if outputs is None else torch.zeros_like(outputs)
-        columns = [c.clamp(max=1) if i == 0 else c for c in _columns(signs, plane, wanted)]
-        by_value.append(tensors.weights(columns, float(i == 0)).long())
+        columns = _columns(plane, None if outputs is None else outputs * (i == 0))
+        by_value.append(tensors.weights([c.clamp(max=1) if i == 0 else c for c in columns],
+                                        float(i == 0)).long())  # fmt: skip
     nodes = [torch.zeros_like(plane[:1]) for plane in by_value]
     cheapest_arcs = []
     for level in reversed(tensors.levels):

@@ -110,6 +110,12 @@ class Tensors:
             for level, n_below in zip(diagram.levels, below, strict=True)
         ]
         self.n_padded = diagram.n_padded
+        # The values of all packs on all arcs, one pack after the other.
+        packs = [(i, value) for i, level in enumerate(self.levels) for value in level.values]
+        self._values = torch.cat([value for _, value in packs])
+        ends = np.cumsum([0, *(len(value) for _, value in packs)])[:-1, None]
+        self._first_arc = torch.from_numpy(ends).to(device)  # (packs, 1)
+        self._level_of = torch.tensor([i for i, _ in packs], device=device)
         places = _Places(diagram)
         n, both = theory.n_inputs, theory.n_inputs + theory.n_outputs
         one_hot = {
@@ -133,7 +139,7 @@ class Tensors:
         """The weight of each value: the sum of those of its columns; a last row for "none".
 
         Args:
-            columns: (B, n) where inputs are true, where they are false; then, perhaps, (B, m) twice
+            columns: (n, B) where inputs are true, where they are false; then, perhaps, (m, B) twice
                 for outputs.
             none: The weight of "none".
             least: Take the least of the weights, not their sum.
@@ -148,7 +154,7 @@ class Tensors:
     def _weights(
         self, tables: Sequence[Tensor], columns: Sequence[Tensor], none: float, least: bool
     ) -> Tensor:
-        rows = torch.cat(list(columns), dim=-1).T.contiguous()  # (2n + 2m, B)
+        rows = torch.cat(list(columns))  # (2n + 2m, B)
         parts = []
         for table in tables:
             shape = (*table.shape, rows.shape[-1])
@@ -160,10 +166,14 @@ class Tensors:
         parts.append(rows.new_full((1, rows.shape[-1]), none))
         return torch.cat(parts)
 
+    def values_on(self, arcs: Tensor) -> Tensor:
+        """The values of all packs on one arc per level: (levels, B) to (packs, B)."""
+        return self._values.take(arcs.index_select(0, self._level_of) + self._first_arc)
+
     def columns(self, chosen: Tensor) -> Tensor:
         """The signs of all columns for one value per pack: (packs, B) to (B, n + m)."""
-        value = chosen.T.index_select(1, self._pack_of)  # (B, n + m)
-        return self._signs.take(self._start_of.take(value) + self._place_of)
+        start = self._start_of.take(chosen).index_select(0, self._pack_of)  # (n + m, B)
+        return self._signs.take(start.add_(self._place_of[:, None])).T.contiguous()
 
     def true_mass(self, mass: Tensor) -> Tensor:
         """The mass of the values in which each column is true: (values + 1, B) to (B, n + m)."""

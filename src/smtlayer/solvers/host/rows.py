@@ -1,6 +1,5 @@
 """The stage that asks a row solver about one row after another, in this process."""
 
-import math
 import threading
 import time
 from collections.abc import Callable
@@ -68,7 +67,7 @@ class InProcess:
                 answers, error, start = Answers.unknown(questions), "", time.perf_counter()
                 columns = (questions.inputs, questions.weights, questions.outputs)
                 given = columns[:1] if questions.kind == "solve" else columns
-                answered = self._slow.watch(questions) if self._slow else _ignore
+                slow, began = self._slow, self._slow.clock() if self._slow else 0.0
                 store = answers.store_core if questions.kind == "core" else answers.store_model
                 for i, row in enumerate(zip(*map(methodcaller("tolist"), given), strict=True)):
                     try:
@@ -82,13 +81,10 @@ class InProcess:
                     except BaseException:  # Ctrl-C may leave the row solver in any state
                         handle.solver = None
                         raise
-                    answered(i + 1, math.inf)
+                    if slow and slow.clock() - began > slow.after_s:
+                        slow.warn(questions, i + 1, slow.clock() - began)
                 seconds = time.perf_counter() - start
             return answers.plus(seconds, error)
         finally:
             guard.held = True
             guard.leave()
-
-
-def _ignore(rows: int, busy_s: float) -> None:
-    """Reports no progress: workers leave that to the process that asks them."""

@@ -3,22 +3,22 @@
 import time
 import warnings
 from collections.abc import Callable
-from typing import final
+from typing import ClassVar, final
 
 from smtlayer.errors import SlowBatchWarning
 from smtlayer.solvers.host.questions import Kind, Questions
 
 Report = Callable[[int, float], None]
 
-_AFTER_S = 2.0
-
 
 @final
 class SlowBatches:
     """Warns of batches that take more than two seconds, once per kind of query."""
 
+    after_s: ClassVar[float] = 2.0
+
     def __init__(self, name: str, clock: Callable[[], float] = time.monotonic) -> None:
-        self._name, self._clock = name, clock
+        self._name, self.clock = name, clock
         self._warned: set[Kind] = set()
 
     def watch(self, questions: Questions) -> Report:
@@ -26,18 +26,20 @@ class SlowBatches:
 
         The second number keeps the start of worker processes from being counted.
         """
-        start = self._clock()
+        start = self.clock()
 
         def answered(rows: int, busy_s: float) -> None:
-            if rows and questions.kind not in self._warned:
-                seconds = min(busy_s, self._clock() - start)
-                if seconds > _AFTER_S:
-                    self._warned.add(questions.kind)
-                    self._warn(questions, rows, seconds)
+            seconds = min(busy_s, self.clock() - start)
+            if rows and seconds > self.after_s:
+                self.warn(questions, rows, seconds)
 
         return answered
 
-    def _warn(self, questions: Questions, rows: int, seconds: float) -> None:
+    def warn(self, questions: Questions, rows: int, seconds: float) -> None:
+        """Warns that some rows of a batch took long, unless it has warned of this kind before."""
+        if questions.kind in self._warned:
+            return
+        self._warned.add(questions.kind)
         total, whole_s = len(questions), seconds / rows * len(questions)
         rate = f"; at this rate the batch takes {whole_s:.0f} s" if rows < total else ""
         warnings.warn(
