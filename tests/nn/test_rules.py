@@ -157,7 +157,6 @@ CIRCUIT = frozenset({"solve", "log_prob", "marginal", "sample"})  # a solver wit
         (smt, mix(core, marginal), frozenset(), []),
         (smt, marginal, frozenset({"marginal"}), [marginal]),
     ],
-    ids=str,
 )
 def test_a_graph_holds_the_rules_whose_questions_the_solver_can_capture(
     forward, backward, questions, captured
