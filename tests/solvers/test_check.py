@@ -251,7 +251,7 @@ def test_a_theory_that_z3_cannot_decide_is_reported_so():
         (256, Table(256, 5_000_000), "it has 256 models over its inputs and outputs, few enough to "
                                      "list"),
         (255, Circuit(20_000), "it has 256 models over its inputs and outputs, too many to list, "
-                               "but its decision diagram has 13 nodes in 5 levels"),
+                               "but its decision diagram has 11 nodes in 4 levels"),
     ],
 )  # fmt: skip
 def test_auto_gives_its_choice_and_the_reason(max_models, backend, reason):

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers import seeds
-from smtlayer import Auto, Sat, Table, Theory, TooLargeError, matches, one_hot
+from smtlayer import Auto, Circuit, Table, Theory, TooLargeError, matches, one_hot
 from smtlayer.theory import automaton
 
 ATOMS = ["a", "b", "c", ".", "[ab]", "[^a]", r"\w", "x", "ab", "[b-c]", r"\x61", r"\143", "[]a]"]
@@ -135,7 +135,7 @@ PLATE = r"[A-Z]{1,3}-[A-Z]{1,2} \d{1,4} *"
 DATE = r"(0[1-9]|[12]\d|3[01])\.(0[1-9]|1[0-2])\.(19|20)\d\d"
 
 
-@pytest.mark.parametrize("backend", [Table, Sat])
+@pytest.mark.parametrize("backend", [Table, Circuit])
 def test_formats_never_need_z3(backend):
     n, values = (3, "ab") if backend is Table else (8, string.ascii_uppercase + "0123456789- ")
     cells = strings(n, values)

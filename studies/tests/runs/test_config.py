@@ -42,7 +42,7 @@ def test_what_is_not_said_has_its_default():
         ({"train": 3}, "mine: train should be a dictionary or an instance of TrainOptions. Got 3."),
         (
             {"layer": {"backend": "cvc"}},
-            "mine: layer.backend should be 'auto', 'table', 'sat', 'z3' or",
+            "mine: layer.backend should be 'auto', 'table', 'circuit', 'sat', 'z3' or",
         ),
         (
             {"pretrain": {"kind": "gan"}},
