@@ -8,7 +8,7 @@ import pytest
 import torch
 import z3
 
-from smtlayer import Z3, Auto, Circuit, Sat, Status, Table, Theory
+from smtlayer import Z3, Auto, Circuit, Sat, Status, Table, Theory, TooLargeError
 from smtlayer.solvers.circuit import compilation
 from smtlayer.solvers.clauses import translation
 from smtlayer.solvers.table import models as listing
@@ -89,10 +89,13 @@ def test_a_finite_theory_with_too_many_models_goes_to_circuit_and_any_other_to_z
 @pytest.mark.parametrize("name", sorted(FINITE.keys() - {"unconstrained"}))
 def test_a_finite_theory_with_a_large_diagram_goes_to_sat(name):
     choice = Auto(max_models=1, timeout_ms=77, workers=3, max_nodes=1).choose(THEORIES[name]())
+    with pytest.raises(TooLargeError, match="max_nodes=1") as refusal:
+        compilation.to_diagram(THEORIES[name](), 1)
+    size = str(refusal.value).removeprefix("its decision diagram ")
     assert choice.backend == Sat(77, workers=3)
     assert choice.reason == (
         "it has more than 1 models over its inputs and outputs, too many to list, and its "
-        "decision diagram takes more than max_nodes=1 nodes, but it is finite"
+        f"decision diagram {size}, but it is finite"
     )
 
 

@@ -20,10 +20,17 @@ class TestCircuit(SolverConformance):
 
     backend = Circuit()
     theories = FINITE
-    seeds = 40
+    seeds = 10
 
     def random(self, seed):
         return random_finite_theory(seed)
+
+
+@pytest.mark.slow
+class TestCircuitAtLength(TestCircuit):
+    """The same on many more random theories."""
+
+    seeds = 300
 
 
 def exactly(k, n, spread=1):
@@ -46,7 +53,7 @@ def ask(theory, rows=16, seed=0):
     return logits.sign().to(torch.int8), logits.abs()
 
 
-@pytest.mark.parametrize("theory", [exactly(3, 7), exactly(6, 7, spread=3), chain(3, 2)])
+@pytest.mark.parametrize("theory", [exactly(2, 5), exactly(5, 6, spread=3), chain(3, 2)])
 def test_repairs_are_those_of_trying_everything(theory):
     signs, weights = ask(theory)
     ours = Circuit().compile(theory).maximize(signs, weights)
@@ -142,9 +149,9 @@ def test_a_diagram_that_is_too_large_is_refused_with_the_numbers():
     p, q = z3.BitVecs("p q", 12)
     theory = Theory(z3.UGT(p * q, 7), inputs=[p], outputs=[q])
     with pytest.raises(TooLargeError, match=r"^Circuit: this theory is too large, its decision "
-                       r"diagram takes more than max_nodes=50 nodes\. Use Sat\(\) instead, or "
+                       r"diagram takes more than max_nodes=3,000 nodes\. Use Sat\(\) instead, or "
                        r"raise max_nodes\.$"):  # fmt: skip
-        Circuit(max_nodes=50).compile(theory)
+        Circuit(max_nodes=3_000).compile(theory)
 
 
 def test_a_theory_that_is_not_finite_is_refused():

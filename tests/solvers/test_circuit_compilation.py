@@ -1,6 +1,7 @@
 """Theories as decision diagrams: sums, orders of variables, limits, and the disk cache."""
 
 import itertools
+import re
 
 import numpy as np
 import pytest
@@ -168,6 +169,16 @@ def test_an_order_that_fails_early_gets_no_second_try(monkeypatch):
     assert set(tried) == {50_000}
 
 
+def test_a_theory_of_far_too_many_clauses_is_not_begun(monkeypatch):
+    monkeypatch.setattr(compilation, "orders", None)
+    x, y = z3.BitVecs("x y", 16)
+    reason = compilation._compile(Theory(x * y == 7, inputs=[x], outputs=[y]), 200)
+    assert re.fullmatch(
+        r"its decision diagram would be compiled from [\d,]+ clauses, more than 2 for each of "
+        r"max_nodes=200", reason,
+    )  # fmt: skip
+
+
 def test_a_diagram_is_compiled_once_and_kept_on_disk(monkeypatch, tmp_path):
     monkeypatch.setenv("SMTLAYER_CACHE", str(tmp_path))
     monkeypatch.setattr(compilation, "_memory", {})
@@ -190,7 +201,7 @@ def test_a_refusal_is_kept_on_disk_too(monkeypatch, tmp_path):
     monkeypatch.setenv("SMTLAYER_CACHE", str(tmp_path))
     monkeypatch.setattr(compilation, "_memory", {})
     theory = ordered(4)
-    with pytest.raises(TooLargeError, match="max_nodes=3 nodes") as first:
+    with pytest.raises(TooLargeError, match="max_nodes=3") as first:
         to_diagram(theory, 3)
     monkeypatch.setattr(compilation, "_memory", {})
     monkeypatch.setattr(compilation, "_compile", None)

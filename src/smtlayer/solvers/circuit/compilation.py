@@ -20,6 +20,7 @@ from smtlayer.theory import Theory
 MAX_NODES = 100_000
 _ROOM = 10  # nodes during the construction, for each of the finished diagram
 _ROOMS = (50_000, 200_000)  # with which all orders are tried before any gets more
+_CLAUSES = 2  # for each node of the limit; more would take long just to read
 _HOPELESS = 0.25  # share of the constraints that must have fitted for an order to get more
 
 _memory = Lru[tuple[str, str], Diagram | str](16)
@@ -51,6 +52,12 @@ def to_diagram(theory: Theory, max_nodes: int = MAX_NODES) -> Diagram:
 def _compile(theory: Theory, max_nodes: int) -> Diagram | str:
     """The smallest diagram, or why there is none."""
     problem = to_problem(theory)
+    n_clauses = int((problem.cnf.numbers == 0).sum())
+    if n_clauses > _CLAUSES * max_nodes:
+        return (
+            f"its decision diagram would be compiled from {n_clauses:,} clauses, more than "
+            f"{_CLAUSES} for each of max_nodes={max_nodes:,}"
+        )
     left, reason = list(orders(problem)), ""
     for room in sorted({min(room, _ROOM * max_nodes) for room in (*_ROOMS, _ROOM * max_nodes)}):
         found: Bdd | None = None
