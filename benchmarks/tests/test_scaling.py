@@ -24,7 +24,9 @@ def test_right_rows_have_models_and_wrong_ones_contradict_the_outputs():
 def test_every_backend_is_timed_or_says_why_not():
     found = list(costs(_addition(4)))
     assert [(c.backend, c.question) for c in found] == [
-        (backend, question) for backend in ("Table", "Sat", "Z3") for question in QUESTIONS
+        (backend, question)
+        for backend in ("Table", "Circuit", "Sat", "Z3")
+        for question in QUESTIONS
     ]
     assert all(c.columns == 52 for c in found)
     for cost in found:

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from smtlayer.errors import UnsupportedError
 from smtlayer.lab.laboratory import one_thread
-from smtlayer.solvers import Z3, Backend, Sat, Solver, Status, Table
+from smtlayer.solvers import Z3, Backend, Circuit, Sat, Solver, Status, Table
 from smtlayer.theory import Theory
 from smtlayer_benchmarks.boards import encode_boards
 from smtlayer_benchmarks.theories import encode_sums
@@ -23,6 +23,7 @@ Question = Literal["solve", "core", "maximize"]
 QUESTIONS: tuple[Question, ...] = ("solve", "core", "maximize")
 BACKENDS: dict[str, Backend] = {
     "Table": Table(20_000),
+    "Circuit": Circuit(20_000),
     "Sat": Sat(remember=0),
     "Z3": Z3(remember=0),
 }

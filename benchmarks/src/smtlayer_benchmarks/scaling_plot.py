@@ -6,8 +6,8 @@ from pathlib import Path
 from smtlayer_benchmarks.scaling import QUESTIONS, Cost
 from smtlayer_cli.pyplot import pyplot
 
-_COLOURS = {"Table": "#15803d", "Sat": "#2563eb", "Z3": "#f59e0b"}
-_MARKS = {"Table": "s", "Sat": "o", "Z3": "^"}
+_COLOURS = {"Table": "#15803d", "Circuit": "#9333ea", "Sat": "#2563eb", "Z3": "#f59e0b"}
+_MARKS = {"Table": "s", "Circuit": "D", "Sat": "o", "Z3": "^"}
 
 
 def draw_scaling(costs: Sequence[Cost], path: Path) -> Path:
