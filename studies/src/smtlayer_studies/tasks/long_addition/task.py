@@ -83,7 +83,7 @@ class LongAddition:
         source = self._digits.split(split)
         items = rows_of_images(len(source.images), 2 * self.length, seed)[:count]
         digits = source.labels[items]
-        total = digits_of_sum(*digits.split(self.length, dim=-1))
+        total = digits_of_sum(digits[:, : self.length], digits[:, self.length :])
         inputs = [symbol.name for symbol in self.theory.input_symbols]
         outputs = [symbol.name for symbol in self.theory.output_symbols]
         wanted = self.theory.encode_outputs(**dict(zip(outputs, total.T, strict=True)))
