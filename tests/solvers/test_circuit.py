@@ -88,6 +88,21 @@ def test_sums_of_the_largest_floats_do_not_overflow():
     assert found.cost.item() == torch.finfo(torch.float64).max
 
 
+@pytest.mark.parametrize("size", [2.0**-200, 1.0, 2.0**200])
+def test_weights_are_compared_exactly_whatever_the_default_dtype(size):
+    theory, signs = exactly(1, 2), torch.ones(1, 2, dtype=torch.int8)
+    weights = torch.tensor([[size, size * (1 + 2**-52)]], dtype=torch.float64)
+    dtype = torch.get_default_dtype()
+    try:
+        torch.set_default_dtype(torch.float32)
+        found = Circuit().compile(theory).maximize(signs, weights)
+        wide = torch.tensor([[size, size * 2.0**-40, 3 * size]], dtype=torch.float64)
+        assert repair._is_plain(torch.cat([wide, wide / 3])).tolist() == [True, False]
+    finally:
+        torch.set_default_dtype(dtype)
+    assert found.inputs.tolist() == [[-1, 1]]
+
+
 def test_digits_are_only_compared_where_rounding_could_hide_something(monkeypatch):
     calls = []
     by_digits = repair._by_digits

@@ -169,6 +169,15 @@ def test_an_order_that_fails_early_gets_no_second_try(monkeypatch):
     assert set(tried) == {50_000}
 
 
+def test_a_symbol_of_far_too_many_values_is_refused():
+    theory = Theory(True, [one_hot(p, range(120))], [one_hot(q, range(3))])
+    problem = to_problem(theory)
+    bdd = Bdd(problem, next(orders(problem)), 10**5, 10**6)
+    with pytest.raises(TooLargeError, match=r"^the values of its one-hot symbols take [\d,]+ "
+                       r"signs, more than 100 for each of max_nodes=100$"):  # fmt: skip
+        extract(bdd, problem, 100)
+
+
 def test_a_theory_of_far_too_many_clauses_is_not_begun(monkeypatch):
     monkeypatch.setattr(compilation, "orders", None)
     x, y = z3.BitVecs("x y", 16)

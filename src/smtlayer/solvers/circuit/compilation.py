@@ -91,7 +91,7 @@ def _arrays(found: Diagram | str) -> dict[str, NDArray[Any]]:
         "variables": np.concatenate([pack.variables for pack in packs]),
         "signs": np.concatenate([pack.signs.ravel() for pack in packs]),
         "child": np.concatenate([level.child.ravel() for level in levels]).astype(np.int32),
-        "value": np.concatenate([level.value.ravel() for level in levels]).astype(np.int16),
+        "value": np.concatenate([level.value.ravel() for level in levels]).astype(np.int32),
         "columns": np.array(found.columns),
     }
 

@@ -10,6 +10,7 @@ the levels, the same for every node of a level, and a path from the root to the 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise, product
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from smtlayer.solvers.circuit.problem import Problem
 _FALSE, _TRUE = 0, 1  # of all nodes of a binary diagram
 _PACKED = 8  # values of a pack of several columns
 _MOST_PACKS = 4  # of one level
+_CELLS = 100  # signs of the values of all packs, for each node of the limit
 
 _Ints = NDArray[np.int64]
 
@@ -115,12 +117,19 @@ def extract(bdd: Bdd, problem: Problem, max_nodes: int) -> Diagram:
     """The diagram of a binary one.
 
     Raises:
-        TooLargeError: If it takes more than eight arcs for each of `max_nodes`.
+        TooLargeError: If it takes more than eight arcs for each of `max_nodes`, or one-hot symbols
+            have far too many values.
     """
     nodes = _Nodes(bdd)
     functions = np.array([nodes.root])
-    levels, arcs = [], 0
-    for pack in _packs(bdd, problem):
+    levels, arcs, packs = [], 0, list(_packs(bdd, problem))
+    cells = sum(sum(map(len, pack)) * prod(max(len(b), 2) for b in pack) for pack in packs)
+    if cells > _CELLS * max_nodes:
+        raise TooLargeError(
+            f"the values of its one-hot symbols take {cells:,} signs, more than {_CELLS} for each "
+            f"of max_nodes={max_nodes:,}"
+        )
+    for pack in packs:
         signs = np.array(list(_values(pack)), dtype=np.int8)
         variables = [abs(x) for block in pack for x in block]
         children = nodes.cofactors(functions, [bdd.level[x] for x in variables], signs)

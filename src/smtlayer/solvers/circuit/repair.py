@@ -85,7 +85,7 @@ def _is_plain(weights: Tensor) -> Tensor:
     They are if every weight is a multiple of a unit of which the largest sum has less than 2**52.
     """
     exponent = weights.sum(-1, keepdim=True).frexp().exponent
-    units = weights * torch.exp2(51.0 - exponent)
+    units = weights * torch.exp2(51 - exponent.double())
     return ((units - units.floor()).sum(-1) == 0) & (exponent.squeeze(-1) > _SMALL)
 
 
