@@ -30,7 +30,7 @@ class TestCircuit(SolverConformance):
 class TestCircuitAtLength(TestCircuit):
     """The same on many more random theories."""
 
-    seeds = 300
+    seeds = 100
 
 
 def exactly(k, n, spread=1):
