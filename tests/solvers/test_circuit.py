@@ -88,6 +88,18 @@ def test_sums_of_the_largest_floats_do_not_overflow():
     assert found.cost.item() == torch.finfo(torch.float64).max
 
 
+def test_digits_are_carried():
+    """Three weights add up to the fourth but for a tiny one; their lower digits overflow."""
+    a = z3.Bools("a0 a1 a2 a3")
+    b = z3.Bool("b")
+    rule = z3.Or(z3.And([z3.Not(each) for each in a]), z3.Not(b))
+    part = 2.0**-18 * (1 - 2.0**-20)  # just below a power of 2**32 times the smallest float
+    weights = torch.tensor([[part, part, part, 1e-40, 3 * part]], dtype=torch.float64)
+    solver = Circuit().compile(Theory(rule, inputs=[*a, b], outputs=[b]))
+    found = solver.maximize(torch.ones(1, 5, dtype=torch.int8), weights)
+    assert found.inputs.tolist() == [[1, 1, 1, 1, -1]]
+
+
 @pytest.mark.parametrize("size", [2.0**-200, 1.0, 2.0**200])
 def test_weights_are_compared_exactly_whatever_the_default_dtype(size):
     theory, signs = exactly(1, 2), torch.ones(1, 2, dtype=torch.int8)

@@ -6,7 +6,7 @@ import pytest
 import torch
 import z3
 
-from smtlayer import Z3, Enumerate, Sat, Status, Table, Theory
+from smtlayer import Z3, Circuit, Enumerate, Sat, Status, Table, Theory
 from smtlayer.solvers import Row, Rowwise
 from smtlayer.solvers.table import deletion
 from smtlayer.solvers.table import table as table_module
@@ -100,7 +100,7 @@ def test_a_free_input_is_no_fact_whatever_its_weight(backend, dtype):
     assert (core.status.item(), core.inputs.any().item()) == (Status.SAT, False)
 
 
-@pytest.mark.parametrize("backend", [Table(), Sat(), Z3()], ids=str)
+@pytest.mark.parametrize("backend", [Table(), Circuit(), Sat(), Z3()], ids=str)
 def test_columns_of_one_variable_may_be_fact_and_reading_at_once(backend):
     """The same variable twice: the fact decides, and the reading is overruled at its weight."""
     a, y = z3.Bools("a y")
