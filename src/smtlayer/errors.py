@@ -89,6 +89,10 @@ class SlowBatchWarning(UserWarning):
     """A batch takes more than two seconds on a backend that answers row by row."""
 
 
+class ProgressWarning(UserWarning):
+    """A rule that changes during training, in a loop that does not set `layer.progress`."""
+
+
 class MissingPackageError(SMTLayerError, ImportError):
     """An optional package that is not installed."""
 

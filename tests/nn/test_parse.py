@@ -10,7 +10,7 @@ from smtlayer import SMTLayer
 from smtlayer.nn import anneal, core, marginal, maxsmt, mix, parse_rule, sample, schedule
 from smtlayer.testing.theories import xor
 
-KINDS = "core, maxsmt, sample, marginal, mix(...) or schedule(...)"
+KINDS = "anneal_core, core, maxsmt, sample, marginal, mix(...) or schedule(...)"
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,9 @@ import pytest
 import torch
 import z3
 
-from smtlayer import Z3, Auto, Circuit, Sat, SMTLayer, Table, Theory, one_hot
+from smtlayer import Auto, Circuit, Sat, SMTLayer, Table, Theory, one_hot
 from smtlayer.solvers import check
-from smtlayer.solvers.check import COOLING, Advice, LabelCounts, advise, conflict_of
+from smtlayer.solvers.check import Advice, LabelCounts, advise, conflict_of
 from smtlayer.solvers.search.constraint_core import ConstraintRef
 from smtlayer.testing import THEORIES
 from smtlayer.testing.theories import addition
@@ -59,7 +59,7 @@ def test_the_report_prints_one_line_a_finding():
         "  convergence       labels fit several inputs: blame may go to the wrong one",
         "  backend           Table(max_models=20000, max_work=5000000), because it has 256 models "
         "over its inputs and outputs, few enough to list",
-        f"  rule              {COOLING}",
+        "  rule              anneal_core",
         "                    because labels fit several inputs, and Table weighs them all; the "
         "training loop must set layer.progress from 0 to 1",
     ]
@@ -300,10 +300,10 @@ def open_labels():
 RULES = {
     "pinned, Table": (THEORIES["unique_labels"], Table, True, "maxsmt"),
     "pinned, Circuit": (pinned, Circuit, True, "maxsmt"),
-    "open, Sat": (products, Sat, False, "core"),
-    "open, Table": (lambda: addition(4), Table, False, COOLING),
-    "open, Table by z3": (THEORIES["reals"], Table, False, COOLING),
-    "open, Circuit": (open_labels, Circuit, False, COOLING),
+    "open, Sat": (products, Sat, False, "anneal_core"),
+    "open, Table": (lambda: addition(4), Table, False, "anneal_core"),
+    "open, Table by z3": (THEORIES["reals"], Table, False, "anneal_core"),
+    "open, Circuit": (open_labels, Circuit, False, "anneal_core"),
 }
 
 
@@ -324,12 +324,14 @@ def test_the_rule_to_begin_with_trains_a_layer_as_it_is(name):
         assert logits.grad.any()
 
 
-@pytest.mark.parametrize("backend", [Sat(), Z3()])
-def test_cores_are_advised_where_it_is_not_known_what_labels_fit(backend):
+@pytest.mark.parametrize(
+    ("backend", "way"), [(Sat(), "draws one of them at a time"), (Table(), "weighs them all")]
+)
+def test_the_rule_is_advised_where_it_is_not_known_what_labels_fit(backend, way):
     assert advise(backend, pinned=None) == Advice(
-        "core",
-        f"labels may fit several inputs, and {type(backend).__name__} cannot weigh models, which "
-        "marginal needs",
+        "anneal_core",
+        f"labels may fit several inputs, and {type(backend).__name__} {way}; the training loop "
+        "must set layer.progress from 0 to 1",
     )
 
 

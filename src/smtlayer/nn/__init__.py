@@ -5,6 +5,7 @@ from smtlayer.nn.likelihood import Marginals as Marginals
 from smtlayer.nn.losses import LikelihoodLoss as LikelihoodLoss
 from smtlayer.nn.losses import SemanticLoss as SemanticLoss
 from smtlayer.nn.rules.anneal import anneal as anneal
+from smtlayer.nn.rules.anneal_core import anneal_core as anneal_core
 from smtlayer.nn.rules.base import Blame as Blame
 from smtlayer.nn.rules.base import BlameRule as BlameRule
 from smtlayer.nn.rules.base import ForwardRule as ForwardRule

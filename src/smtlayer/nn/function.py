@@ -54,6 +54,7 @@ class SolveFunction(torch.autograd.Function):
         """Wanted outputs, then the blame rule, then the surrogate gradient."""
         refuse_transformed(grad)
         plan = ctx.plan.resolved()
+        plan.counter.count()
         if ctx.captured is not None:
             logits, known, given, outputs, _ = ctx.saved_tensors
             pull = ctx.captured.backward(plan, logits, known, given, outputs, grad)

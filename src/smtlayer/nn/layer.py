@@ -10,14 +10,13 @@ grad (B, m) --wanted_outputs--> wanted (B, m) --blame rule--> Solver.core / maxi
                           surrogate_gradient(logits, targets, pushed) --> grad of logits (B, n)
 """
 
-import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 import torch
 from torch import Tensor, nn
 
-from smtlayer.errors import ArgumentError, ArgumentTypeError
+from smtlayer.errors import ArgumentTypeError
 from smtlayer.interrupts import interruptible
 from smtlayer.nn.function import SolveFunction, refuse_bad
 from smtlayer.nn.gradient import Scale
@@ -25,6 +24,7 @@ from smtlayer.nn.graph import Graphs
 from smtlayer.nn.options import blame_rule, check_choice, forward_rule, refuse_unsatisfiable
 from smtlayer.nn.passes import Plan, forward_pass
 from smtlayer.nn.probability import Probabilities
+from smtlayer.nn.progress import Progress
 from smtlayer.nn.rules.base import BlameRule, ForwardRule, with_models
 from smtlayer.nn.stats import Stats
 from smtlayer.nn.untraced import untraced
@@ -59,7 +59,7 @@ class SMTLayer(nn.Module, Probabilities):
         backward: The rule that finds the blamed inputs: `"core"` by a minimal unsat core,
             `"maxsmt"` by the cheapest repair, `"sample"` and `"marginal"` by the probabilities of
             all models with the wanted outputs (`"marginal"` on `Table` and `Circuit` only), or any
-            `BlameRule`.
+            `BlameRule`. For training begin with `"anneal_core"`, which uses several of them.
             Rules compose, as objects or as text: `mix(core, marginal(temperature=anneal(4, 1)))`.
             Rules that change during training use the attribute `progress`, which a training loop
             sets.
@@ -134,7 +134,7 @@ class SMTLayer(nn.Module, Probabilities):
         self._graphs = Graphs() if cuda_graphs else None
         self._solver: Solver | None = None
         self._explainer: Explainer | None = None
-        self._progress = 0.0
+        self._progress = Progress(self._backward)
         refuse_unsatisfiable(self.solver)
         for rule in self._backward.leaves:
             if rule.needs_models:
@@ -146,18 +146,11 @@ class SMTLayer(nn.Module, Probabilities):
 
         A training loop sets it: `layer.progress = step / total`. The `state_dict` does not hold it.
         """
-        return self._progress
+        return self._progress.value
 
     @progress.setter
     def progress(self, value: float) -> None:
-        wrong = f"SMTLayer expects progress from 0 to 1. Got {value!r}."
-        try:
-            number = math.nan if isinstance(value, str) else float(value)
-        except (TypeError, ValueError, RuntimeError, OverflowError) as error:
-            raise ArgumentTypeError(wrong) from error
-        if not 0 <= number <= 1:
-            raise ArgumentError(wrong)
-        self._progress = number
+        self._progress.set(value)
 
     @property
     def solver(self) -> Solver:
@@ -264,7 +257,8 @@ class SMTLayer(nn.Module, Probabilities):
     def _plan(self) -> Plan:
         forward = self._forward if self.training else self._inference
         return Plan(self.solver, forward, self._backward, self._weights, self._scale,
-                    self._raise_unknown, self.stats, self._progress)  # fmt: skip
+                    self._raise_unknown, self.stats, self._progress.value,
+                    self._progress)  # fmt: skip
 
     def _checked(
         self, logits: Tensor, known: Tensor | None, given: Tensor | None = None

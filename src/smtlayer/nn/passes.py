@@ -7,6 +7,7 @@ from torch import Tensor
 
 from smtlayer.errors import ArgumentError, ArgumentTypeError, SolverUnknownError
 from smtlayer.nn.gradient import Scale, row_scale, surrogate_gradient, wanted_outputs
+from smtlayer.nn.progress import Progress
 from smtlayer.nn.rules.base import Blame, BlameRule, ForwardRule, Question, can_be_captured
 from smtlayer.nn.stats import Stats
 from smtlayer.nn.weights import Weights, confidence
@@ -24,7 +25,8 @@ class Plan:
     scale: Scale
     raise_unknown: bool
     stats: Stats
-    progress: float  # from 0 to 1: the share of training that is done
+    progress: float  # from 0 to 1: the share of training that was done in the forward pass
+    counter: Progress
 
     def resolved(self) -> "Plan":
         """This plan with its composite blame rule resolved to a single rule."""

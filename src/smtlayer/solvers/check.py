@@ -21,12 +21,6 @@ from smtlayer.solvers.z3_calls import OutOfWorkError, ask_counted, restarting
 from smtlayer.theory import Theory
 from smtlayer.theory.declarations import declarations_in, fresh_prefix
 
-# Anneals, then mixes, and finishes with cores; it trained networks where no simple rule did.
-COOLING = (
-    "schedule((0.3, marginal(temperature=anneal(8, 1, until=0.3, shape='geometric'))), "
-    "(0.5, mix(core, marginal)), (1, core))"
-)
-
 
 @dataclass(frozen=True, slots=True)
 class Advice:
@@ -170,12 +164,11 @@ def advise(backend: Backend, pinned: bool | None) -> Advice:
     if pinned:
         reason = "each label fits one input only, so the cheapest repair is the truth"
         return Advice("maxsmt", reason)
-    name = type(backend).__name__
     several = "labels fit several inputs" if pinned is False else "labels may fit several inputs"
-    if isinstance(backend, Table | Circuit):
-        reason = f"{several}, and {name} weighs them all; the training loop must set"
-        return Advice(COOLING, f"{reason} layer.progress from 0 to 1")
-    return Advice("core", f"{several}, and {name} cannot weigh models, which marginal needs")
+    weighs = isinstance(backend, Table | Circuit)
+    way = "weighs them all" if weighs else "draws one of them at a time"
+    reason = f"{several}, and {type(backend).__name__} {way}; the training loop must set"
+    return Advice("anneal_core", f"{reason} layer.progress from 0 to 1")
 
 
 def conflict_of(theory: Theory, timeout_s: float = 10.0) -> tuple[ConstraintRef, ...]:

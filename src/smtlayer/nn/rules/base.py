@@ -124,6 +124,16 @@ class BlameRule(ABC):
         return True
 
     @property
+    def changes(self) -> bool:
+        """Whether it depends on progress; the layer warns if a training loop never sets it."""
+        return False
+
+    @property
+    def steps(self) -> int | None:
+        """The backward passes of the whole training, if progress is to be counted by them."""
+        return None
+
+    @property
     def leaves(self) -> Sequence["BlameRule"]:
         """The rules it is composed of, at any depth; a single rule has itself."""
         return (self,)

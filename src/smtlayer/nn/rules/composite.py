@@ -45,6 +45,11 @@ class CompositeRule(BlameRule):
         """Whether any of its rules does."""
         return any(leaf.needs_weights for leaf in self.leaves)
 
+    @property
+    def changes(self) -> bool:
+        """Whether any of its rules does."""
+        return any(rule.changes for rule in self.rules)
+
     def blame(self, solver: Solver, question: Question) -> Blame:
         """Returns the inputs to push in each row, by the chosen rule."""
         return self.choose(question.progress.item()).blame(solver, question)
@@ -68,6 +73,13 @@ class Mix(CompositeRule):
                     f"mix expects a share above 0 at any time. All are 0 at a progress of "
                     f"{short(progress)}."
                 )
+
+    @property
+    def changes(self) -> bool:
+        """Whether any of its rules or shares does."""
+        return any(isinstance(share, anneal) for share in self.shares) or any(
+            rule.changes for rule in self.rules
+        )
 
     def choose(self, progress: float) -> BlameRule:
         """Returns one of the rules, by torch's default generator on the CPU."""
@@ -99,6 +111,11 @@ class Schedule(CompositeRule):
                 f"Got ends {', '.join(map(short, ends)) or 'of nothing'}."
             )
         object.__setattr__(self, "ends", tuple(ends))
+
+    @property
+    def changes(self) -> bool:
+        """Whether it has several phases, or its rule changes."""
+        return len(self.rules) > 1 or self.rules[0].changes
 
     def choose(self, progress: float) -> BlameRule:
         """Returns the rule for this progress."""

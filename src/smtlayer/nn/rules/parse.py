@@ -7,18 +7,20 @@ from typing import Any
 
 from smtlayer.errors import ArgumentError, ArgumentTypeError, did_you_mean
 from smtlayer.nn.rules.anneal import anneal
+from smtlayer.nn.rules.anneal_core import anneal_core
 from smtlayer.nn.rules.base import BlameRule
 from smtlayer.nn.rules.composite import mix, schedule
 from smtlayer.nn.rules.core import core
 from smtlayer.nn.rules.maxsmt import maxsmt
 from smtlayer.nn.rules.posterior import marginal, sample
 
-RULES: Mapping[str, BlameRule] = {repr(rule): rule for rule in (core, maxsmt, sample, marginal)}
+_SINGLE = (anneal_core, core, maxsmt, sample, marginal)
+RULES: Mapping[str, BlameRule] = {repr(rule): rule for rule in _SINGLE}
 _FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     **{name: type(rule) for name, rule in RULES.items()},
     "mix": mix, "schedule": schedule, "anneal": anneal,
 }  # fmt: skip
-_EXPECTED = "core, maxsmt, sample, marginal, mix(...) or schedule(...)"
+_EXPECTED = "anneal_core, core, maxsmt, sample, marginal, mix(...) or schedule(...)"
 
 
 def parse_rule(text: str) -> BlameRule:

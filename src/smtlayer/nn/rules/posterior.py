@@ -14,7 +14,7 @@ from typing import ClassVar, Self, final
 import torch
 from torch import Tensor
 
-from smtlayer.nn.rules.anneal import Number, checked_number, short, value_at
+from smtlayer.nn.rules.anneal import Number, anneal, checked_number, short, value_at
 from smtlayer.nn.rules.base import Blame, BlameRule, Question, whole_status, with_models
 from smtlayer.nn.weights import LEAST_WEIGHT
 from smtlayer.solvers import Solver, Status
@@ -34,6 +34,11 @@ class PosteriorRule(BlameRule):
     def __post_init__(self) -> None:
         checked = checked_number(self.name, "temperature", self.temperature)
         object.__setattr__(self, "temperature", checked)
+
+    @property
+    def changes(self) -> bool:
+        """Whether its temperature does."""
+        return isinstance(self.temperature, anneal)
 
     def __call__(self, *, temperature: Number = 1.0) -> Self:
         """Returns the rule with this temperature."""
@@ -85,6 +90,20 @@ class MarginalRule(PosteriorRule):
         weigher = with_models(solver, self)
         posterior = weigher.marginal(self._log_odds(question), question.wanted)
         return _towards(question, posterior.status, posterior.inputs)
+
+
+@final
+@dataclass(frozen=True, slots=True, repr=False)
+class PosteriorOrSample(PosteriorRule):
+    """`marginal` on a backend that weighs models, `sample` on others."""
+
+    name = "posterior"
+    asks = frozenset({"marginal", "sample"})
+
+    def blame(self, solver: Solver, question: Question) -> Blame:
+        """Returns the inputs to push in each row."""
+        rule = marginal if isinstance(solver, WeighsModels) else sample
+        return rule(temperature=self.temperature).blame(solver, question)
 
 
 sample = SampleRule()
