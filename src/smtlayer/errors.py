@@ -16,6 +16,10 @@ class ArgumentTypeError(SMTLayerError, TypeError):
     """An argument of a type that cannot be used."""
 
 
+class DivergedError(ArgumentError, ArithmeticError):
+    """Logits that are NaN or infinite."""
+
+
 class TheoryError(SMTLayerError, ValueError):
     """A theory that cannot be built or used."""
 

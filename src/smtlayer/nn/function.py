@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from smtlayer.errors import ArgumentError
+from smtlayer.errors import DivergedError
 from smtlayer.nn.passes import Plan, backward_pass, forward_pass, is_bad, progress_on
 from smtlayer.nn.validate import refuse_transformed
 from smtlayer.solvers import Status
@@ -85,7 +85,7 @@ def refuse_bad(
     if bad.any():
         row, column = bad.nonzero()[0].tolist()
         fact = "" if logits[row, column].isnan() else "; only a fact (given) may be infinite"
-        raise ArgumentError(
+        raise DivergedError(
             f"SMTLayer expects finite logits. Row {row}, column {column} "
             f"({theory.input_names[column]}) is {logits[row, column].item()}. "
             f"Look for a diverging loss, or clip gradients{fact}."
