@@ -20,7 +20,7 @@ SOURCE = Path(smtlayer.__file__).parent
 # Each package of the library may import those before it, and itself.
 PATH = [
     "errors", "plain", "interrupts", "forks", "theory", "solvers", "nn",
-    "explain", "loop", "lightning", "lab",
+    "explain", "loop", "portfolio", "lightning", "lab",
 ]  # fmt: skip
 # What each of the other packages may import besides the library and itself.
 BESIDE = {
@@ -179,7 +179,7 @@ def test_the_check_of_private_attributes_sees_a_reader():
 
 
 def test_the_library_stays_small():
-    assert sum(path.read_text().count("\n") for path in LIBRARY) <= 16_200
+    assert sum(path.read_text().count("\n") for path in LIBRARY) <= 16_600
 
 
 # Words that stood for plainer ones.

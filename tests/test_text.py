@@ -175,6 +175,9 @@ def test_the_plain_loop_of_the_how_to_learns():
     assert names["right"].float().mean() > 0.98  # type: ignore[attr-defined]
     assert names["read"].float().mean() > 0.98  # type: ignore[attr-defined]
     assert names["layer"].progress == 0.995  # type: ignore[attr-defined]
+    shown = re.search(r"```text\n(3 settings.*?)```", TRAIN.read_text(), re.DOTALL)[1]
+    accuracy = re.compile(r" *\d+\.\d%")  # depends a little on the machine
+    assert accuracy.sub("", names["printed"]) == accuracy.sub("", shown)  # type: ignore[arg-type]
 
 
 def test_the_theory_of_the_how_to_works_in_the_lab(tmp_path, monkeypatch):
