@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import asdict
 from pathlib import Path
@@ -20,7 +19,7 @@ from smtlayer_cli.plugins import lab_problems
 from smtlayer_cli.waiting import Waiting
 
 if TYPE_CHECKING:
-    from smtlayer.lab import LabOptions, LabProblem, LabResult, LabRun
+    from smtlayer.lab import LabOptions, LabProblem, LabResult, LabRun, Readings
     from smtlayer.nn import BlameRule
 
 RULES = (
@@ -63,6 +62,11 @@ def lab(
         1.0, metavar="SHARE", rich_help_panel=_FILE,
         help="Share of the examples that are used in training; the others are tested.",
     ),
+    rows: Path | None = typer.Option(
+        None, metavar="FILE", rich_help_panel=_FILE,
+        help="A CSV file of the examples that are used in training, with the names of symbols in "
+        "its first line; all examples with the same values of symbols are tested.",
+    ),
     seeds: int = typer.Option(20, metavar="N", help="Random starts of each rule.", min=1),
     steps: int = typer.Option(
         1000, metavar="N", help="Training steps.", min=1, rich_help_panel=_TRAINING
@@ -88,15 +92,21 @@ def lab(
     takes seconds and shows where a rule gets stuck, before hours are spent on training. A problem
     that is given by its name is scored on all combinations in its test set, without images.
 
+    The last lines count the readings of the symbols that fit the training examples. If some of them
+    are wrong in the test, no rule can help: the lines name an example to add. Inputs and outputs
+    are of sort Bool, (_ BitVec n) or Int; integers need bounds.
+
     Examples:
 
     \b
         smtlayer lab my_theory.smt2 --inputs a,b --outputs total
         smtlayer lab my_theory.smt2 --inputs a,b --outputs total --shown 0.5 --seeds 50
+        smtlayer lab my_theory.smt2 --inputs a,b --outputs total --rows training.csv
         smtlayer lab my_theory.smt2 --inputs a --outputs y --rules core --rules maxsmt
     """
     from smtlayer.errors import ConfigError
-    from smtlayer.lab import LabOptions
+    from smtlayer.lab import LabOptions, readings
+    from smtlayer_cli.lab_file import read_problem
     from smtlayer_cli.lab_plot import draw_lab
     from smtlayer_cli.provenance import here
     from smtlayer_cli.pyplot import check_picture, pyplot
@@ -107,22 +117,27 @@ def lab(
     parsed = list(dict.fromkeys(_rule(text) for text in rules))
     options = LabOptions(steps=steps, lr=lr, late_lr=late_lr, noise=noise)
     make = lab_problems().get(theory)
-    if make is not None and (inputs or outputs or widths or separate or shown != 1):
+    if make is not None and (inputs or outputs or widths or separate or shown != 1 or rows):
         raise ConfigError(
-            f"smtlayer lab takes --inputs, --outputs, --widths, --separate and --shown with a "
-            f"file only. Got them with the problem {theory!r}, which has its own."
+            f"smtlayer lab takes --inputs, --outputs, --widths, --separate, --shown and --rows "
+            f"with a file only. Got them with the problem {theory!r}, which has its own."
         )
     console = Console(stderr=True)
     with Waiting(f"listing the models of {theory}", console):
         if make is not None:
             problem = make(theory)
         else:
-            problem = _read(theory, inputs, outputs, widths, separate, shown)
+            problem = read_problem(
+                theory, inputs=inputs, outputs=outputs, widths=widths, separate=separate,
+                shown=shown, rows=rows,
+            )  # fmt: skip
     result = _run(console, problem, parsed, seeds, options)
+    with Waiting("counting the readings of the symbols", console):
+        found = readings(problem)
     if as_json:
-        typer.echo(json.dumps(_as_dict(result) | here("cpu")))
+        typer.echo(json.dumps(_as_dict(result) | {"readings": _readings(found)} | here("cpu")))
     else:
-        _show(result, problem)
+        _show(result, problem, found)
     if plot is not None:
         console.print(f"plot  {draw_lab(result, plot)}", highlight=False, soft_wrap=True)
 
@@ -135,71 +150,6 @@ def _rule(text: str) -> BlameRule:
         return parse_rule(text)
     except ArgumentError as error:
         raise ConfigError(f"--rules: {error}") from error
-
-
-def _read(
-    name: str,
-    inputs: str | None,
-    outputs: str | None,
-    widths: str | None,
-    separate: bool,
-    shown: float,
-) -> LabProblem:
-    from smtlayer.errors import ConfigError, did_you_mean
-    from smtlayer.lab import problem_of
-    from smtlayer.theory import Theory
-    from smtlayer.theory.smtlib import read
-
-    path = Path(name)
-    if not path.is_file():
-        known = lab_problems()
-        names = f", or one of {', '.join(known)}" if known else ""
-        raise ConfigError(
-            f"smtlayer lab expects an SMT-LIB 2 file{names}. Got {name!r}, and there is no such "
-            f"file.{did_you_mean(name, known)}"
-        )
-    if not _split(inputs) or not _split(outputs):
-        raise ConfigError(
-            f"smtlayer lab needs the inputs and outputs of {name}: "
-            f"add --inputs a,b --outputs y with names that it declares."
-        )
-    sizes = _split(widths)
-    if not all(size.isdecimal() for size in sizes):
-        raise ConfigError(f"--widths expects whole numbers, as 7,7,7. Got {widths!r}.")
-    read(path, ())  # first reports errors in the file itself
-    _check_names(path, "--inputs", _split(inputs))
-    _check_names(path, "--outputs", _split(outputs))
-    theory = Theory.from_smtlib(path, _split(inputs), _split(outputs))
-    return problem_of(
-        theory, name=path.stem, widths=[int(size) for size in sizes] or None, separate=separate,
-        shown=shown,
-    )  # fmt: skip
-
-
-def _split(text: str | None) -> list[str]:
-    return [part.strip() for part in (text or "").split(",") if part.strip()]
-
-
-def _check_names(path: Path, option: str, names: Sequence[str]) -> None:
-    """Raises an error for names that cannot be inputs or outputs of a file."""
-    import z3
-
-    from smtlayer.errors import ConfigError, UndeclaredSymbolError
-    from smtlayer.theory.smtlib import read
-
-    for name in names:
-        if names.count(name) > 1:
-            raise ConfigError(f"{option} expects each name once. Got {name!r} more than once.")
-    try:
-        _, constants, _ = read(path, names)
-    except UndeclaredSymbolError as error:
-        raise ConfigError(f"{option}: {error.reason}") from error
-    for name, constant in constants.items():
-        if not isinstance(constant, z3.BoolRef | z3.BitVecRef):
-            raise ConfigError(
-                f"{option} expects symbols of sort Bool or (_ BitVec n). Got {name!r} of sort "
-                f"{constant.sort()}. Declare one in {path}, or use Theory and one_hot in Python."
-            )
 
 
 def _run(
@@ -234,7 +184,16 @@ def _as_dict(result: LabResult) -> dict[str, Any]:
     return asdict(result) | {"runs": runs, "best": result.best.rule, "as_good": as_good}
 
 
-def _show(result: LabResult, problem: LabProblem) -> None:
+def _readings(found: Readings) -> dict[str, Any]:
+    kept = ("count", "complete", "true_fits", "wrong", "rows_to_show", "never_shown")
+    classes = [
+        {"count": one.count, "accuracy": one.accuracy, "changes": one.changes}
+        for one in found.classes
+    ]
+    return {name: getattr(found, name) for name in kept} | {"classes": classes}
+
+
+def _show(result: LabResult, problem: LabProblem, found: Readings) -> None:
     console = Console()
     console.print(
         f"[bold]{result.problem}[/bold]: {result.models} models, {result.kinds} kinds of symbols, "
@@ -257,7 +216,9 @@ def _show(result: LabResult, problem: LabProblem) -> None:
             _mean(run.symbols), _plateaus(run), f"{run.seconds:.1f} s",
         )  # fmt: skip
     console.print(table)
-    console.print(verdict(result), highlight=False, markup=False, width=min(console.width, 100))
+    width = min(console.width, 100)
+    console.print(verdict(result), highlight=False, markup=False, width=width)
+    console.print(f"{found}", highlight=False, markup=False, width=width)
 
 
 def verdict(result: LabResult) -> str:

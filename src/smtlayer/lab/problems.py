@@ -1,6 +1,5 @@
 """Problems for the lab: combinations of symbols that training shows or tests."""
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -8,6 +7,9 @@ import torch
 from torch import Tensor
 
 from smtlayer.errors import ConfigError, TheoryError, TooManyModelsError
+from smtlayer.solvers.readings.answers import Answers, determined_rows
+from smtlayer.solvers.readings.kinds import Kinds, shared_readers
+from smtlayer.solvers.readings.rows import Rows, read_rows
 from smtlayer.solvers.table.models import list_models
 from smtlayer.theory import Theory
 
@@ -55,6 +57,7 @@ def problem_of(
     separate: bool = False,
     shown: float = 1.0,
     seed: int = 0,
+    rows: Rows | None = None,
 ) -> LabProblem:
     """Makes a problem of a theory with few models: the models whose inputs determine the outputs.
 
@@ -63,12 +66,15 @@ def problem_of(
         name: Name of the problem.
         widths: Number of columns of each symbol; by default the symbols are those of the theory.
         separate: Whether each symbol has its own reader. Otherwise symbols of the same width share
-            one if both or neither are one-hot.
+            one, one-hot symbols only if they have the same values.
         shown: Fraction of the rows that training shows, drawn at random so that every value of a
             symbol occurs; the others are tested. With 1, all rows are shown and tested.
         seed: Seed of the random choice.
+        rows: The rows that training shows, as in `readings`; the test has all rows whose values
+            occur in them.
 
     Raises:
+        ArgumentError: If a row cannot be used.
         TooManyModelsError: If the models cannot be listed.
         TheoryError: If the theory has no model, or no inputs determine the outputs.
         ConfigError: If an option has a value that cannot be used.
@@ -82,28 +88,42 @@ def problem_of(
     """
     if not 0 < shown <= 1:
         raise ConfigError(f"The lab expects shown above 0 and at most 1. Got {shown:g}.")
+    if rows is not None and shown != 1:
+        raise ConfigError(f"The lab expects rows or shown, not both. Got shown={shown:g}.")
+    sizes = checked_widths(theory, widths)
+    readers = shared_readers(theory, widths, separate)
+    every, left_out = _decided(theory)
+    if rows is not None:
+        train = LabRows(*read_rows(theory, rows, Answers(theory)))
+        places = Kinds(theory, sizes, readers, train.inputs).places(every.inputs)
+        test = every[torch.from_numpy((places >= 0).all(-1))]
+        return LabProblem(name, theory, sizes, readers, train, test, left_out)
+    if shown == 1:
+        return LabProblem(name, theory, sizes, readers, every, every, left_out)
+    order, needed = _covering_order(every.inputs, sizes, readers, seed)
+    count = round(shown * len(every))
+    if not needed <= count < len(every):
+        raise ConfigError(
+            f"The lab expects shown={shown:g} to leave at least one of {len(every)} rows to test, "
+            f"and to show every value of a symbol, which takes {needed} here. Got {count} rows."
+        )
+    parts = every[order[:count]], every[order[count:]]
+    return LabProblem(name, theory, sizes, readers, *parts, left_out)
+
+
+def checked_widths(theory: Theory, widths: Sequence[int] | None) -> tuple[int, ...]:
+    """The widths, by default those of the theory's symbols.
+
+    Raises:
+        ConfigError: If they do not add up to the theory's input columns.
+    """
     sizes = tuple(theory.input_widths if widths is None else widths)
     if min(sizes) < 1 or sum(sizes) != theory.n_inputs:
         raise ConfigError(
             f"The lab expects widths of at least 1 that add up to the theory's "
             f"{theory.n_inputs} input columns. Got {', '.join(map(str, sizes))}."
         )
-    alike: Sequence[object] = range(len(sizes)) if separate else sizes
-    if widths is None and not separate:
-        alike = [(s.width, s.kind == "one-hot") for s in theory.input_symbols]
-    readers = tuple(list(dict.fromkeys(alike)).index(symbol) for symbol in alike)
-    rows, left_out = _decided(theory)
-    if shown == 1:
-        return LabProblem(name, theory, sizes, readers, rows, rows, left_out)
-    order, needed = _covering_order(rows.inputs, sizes, readers, seed)
-    count = round(shown * len(rows))
-    if not needed <= count < len(rows):
-        raise ConfigError(
-            f"The lab expects shown={shown:g} to leave at least one of {len(rows)} rows to test, "
-            f"and to show every value of a symbol, which takes {needed} here. Got {count} rows."
-        )
-    parts = rows[order[:count]], rows[order[count:]]
-    return LabProblem(name, theory, sizes, readers, *parts, left_out)
+    return sizes
 
 
 def _decided(theory: Theory) -> tuple[LabRows, int]:
@@ -119,15 +139,14 @@ def _decided(theory: Theory) -> tuple[LabRows, int]:
             "The lab needs a theory with models. This one has none: its constraints contradict "
             "each other. Theory.check() shows which."
         )
-    times = Counter(map(tuple, models.inputs.tolist()))
-    decided = torch.tensor([times[tuple(row)] == 1 for row in models.inputs.tolist()])
+    decided = determined_rows(models)
     if not decided.any():
         raise TheoryError(
             "The lab needs inputs that determine the outputs, to check them. In this theory there "
             "are none: add constraints, or leave out outputs that are not determined."
         )
     rows = LabRows(models.inputs[decided], models.outputs[decided])
-    return rows, len(times) - len(rows)
+    return rows, len(torch.unique(models.inputs, dim=0)) - len(rows)
 
 
 def _covering_order(

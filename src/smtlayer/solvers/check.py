@@ -13,6 +13,11 @@ from smtlayer.interrupts import interruptible
 from smtlayer.solvers.auto import Auto
 from smtlayer.solvers.base import Backend, Status
 from smtlayer.solvers.circuit.circuit import Circuit
+from smtlayer.solvers.readings.answers import Answers
+from smtlayer.solvers.readings.count import count_readings
+from smtlayer.solvers.readings.kinds import shared_readers
+from smtlayer.solvers.readings.result import Readings
+from smtlayer.solvers.readings.rows import Rows, read_rows
 from smtlayer.solvers.search.constraint_core import ConstraintCores, ConstraintRef
 from smtlayer.solvers.table.models import Models, list_models
 from smtlayer.solvers.table.table import Table
@@ -60,6 +65,7 @@ class TheoryReport:
     backend_reason: str
     rule: str | None  # the backward rule to begin with; None without a model
     rule_reason: str
+    readings: Readings | None = None  # those that fit the rows of training, if rows were given
 
     @property
     def converges(self) -> bool | None:
@@ -91,6 +97,8 @@ class TheoryReport:
             ("rule", f"{self.rule}"),
             ("", f"because {self.rule_reason}"),
         ]  # fmt: skip
+        lines = str(self.readings).splitlines() if self.readings else []
+        rows += [("" if i else "readings", line) for i, line in enumerate(lines)]
         if self.satisfiable is False:
             rows = rows[: 1 + len(self.conflict)]
         return "\n".join([repr(self.theory), *(f"  {name:<17} {text}" for name, text in rows)])
@@ -128,6 +136,7 @@ def check_theory(
     timeout_s: float = 10.0,
     max_models: int = 20_000,
     max_work: float = Auto.max_work,
+    rows: Rows | None = None,
 ) -> TheoryReport:
     """The report of a theory; see `Theory.check` for the limits."""
     check_limit("Theory.check", "timeout_s", timeout_s)
@@ -156,7 +165,15 @@ def check_theory(
         backend_reason=choice.reason,
         rule=advice.rule if advice else None,
         rule_reason=advice.reason if advice else "",
+        readings=_readings(theory, rows) if advice and rows is not None else None,
     )
+
+
+def _readings(theory: Theory, rows: Rows) -> Readings:
+    answers = Answers(theory)
+    shown = read_rows(theory, rows, answers)
+    readers = shared_readers(theory)
+    return count_readings(theory, theory.input_widths, readers, shown, None, answers)
 
 
 def advise(backend: Backend, pinned: bool | None) -> Advice:

@@ -32,6 +32,7 @@ from smtlayer.theory.values import sides, term_lock
 
 if TYPE_CHECKING:
     from smtlayer.solvers.check import TheoryReport
+    from smtlayer.solvers.readings.rows import Rows
 
 
 class Theory:
@@ -304,7 +305,12 @@ class Theory:
         return decode_distributions(self.input_symbols, inputs, "inputs")
 
     def check(
-        self, *, timeout_s: float = 10.0, max_models: int = 20_000, max_work: float = 5_000_000
+        self,
+        *,
+        timeout_s: float = 10.0,
+        max_models: int = 20_000,
+        max_work: float = 5_000_000,
+        rows: "Rows | None" = None,
     ) -> "TheoryReport":
         """Analyses the theory before training and recommends a rule: see `TheoryReport`.
 
@@ -312,12 +318,16 @@ class Theory:
             timeout_s: Time limit for finding constraints that contradict each other.
             max_models: Counts models up to this number.
             max_work: Solver steps that each other query may take; see `Auto`.
+            rows: Examples that training shows, as a list of dicts of values by symbol name or the
+                path of a CSV file: counts the readings that fit them, see `smtlayer.lab.readings`.
         """
         # The one import against the direction of the tree: the report needs solvers, but users look
         # for it here.
         from smtlayer.solvers.check import check_theory
 
-        return check_theory(self, timeout_s=timeout_s, max_models=max_models, max_work=max_work)
+        return check_theory(
+            self, timeout_s=timeout_s, max_models=max_models, max_work=max_work, rows=rows
+        )
 
     def __repr__(self) -> str:
         inputs = ", ".join(symbol.name for symbol in self.input_symbols)

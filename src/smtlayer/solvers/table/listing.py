@@ -1,7 +1,7 @@
 """Solvers that enumerate models and count their work."""
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Protocol, final
 
 import z3
@@ -61,6 +61,10 @@ class ClauseLister:
         self.literals = [*dict.fromkeys(abs(x) for x in cnf.columns)]
         self._cnf = cnf
         self._solver = Minisat22(bootstrap_with=cnf.clauses)
+
+    def add(self, clauses: Iterable[Sequence[int]]) -> None:
+        """Adds clauses, which may have new variables."""
+        self._solver.append_formula(clauses)
 
     def check(self, literals: Sequence[int] = ()) -> bool:
         """See `Lister`."""

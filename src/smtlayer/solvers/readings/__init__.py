@@ -1,0 +1,1 @@
+"""Readings: which maps from what a network sees to values fit the labels of training."""
