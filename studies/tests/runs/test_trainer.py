@@ -8,7 +8,8 @@ from helpers import Stop
 from smtlayer.errors import ConfigError
 from smtlayer_studies.runs import Trainer, TrainOptions
 from smtlayer_studies.runs.losses import task_loss
-from smtlayer_studies.runs.trainer import learning_rate
+from smtlayer_studies.runs.optimizers import learning_rate
+from smtlayer_studies.runs.phases import Phases
 from smtlayer_studies.tasks.base import Pretraining, Rows
 
 
@@ -165,7 +166,7 @@ def test_a_network_starts_from_weights_that_the_task_loads(task, config):
             torch.nn.init.zeros_(parameter)
 
     task.pretraining = Pretraining(initialize=zero)
-    network = Trainer(task, config())._new_network()
+    network = Phases(task, config()).new_network()
     assert not any(parameter.any() for parameter in network.parameters())
 
 

@@ -64,18 +64,20 @@ def time_epochs(
         raise ConfigError(
             "Timing needs a method with a layer, which it compares with a dense head."
         )
-    turns: dict[object, Iterator[list[Epoch]]] = {}
+    turns: dict[object, Iterator[Epoch]] = {}
     for config in methods:
-        dense = replace(config, layer=None, pretrain=PretrainOptions())
-        for key, one in ((_key(config), dense), (config.method, config)):
+        train = replace(config.train, epochs=epochs + 1)
+        own = replace(config, train=train, pretrain=PretrainOptions())
+        for key, one in ((_key(config), replace(own, layer=None)), (config.method, own)):
             if key not in turns:
-                task = make_task(one.task, data_dir)
-                turns[key] = Trainer(task, one).in_turns(epochs + 1)
+                turns[key] = Trainer(make_task(one.task, data_dir), one).each_epoch()
+    seconds: dict[object, list[float]] = {key: [] for key in turns}
     for _ in range(epochs + 1):
-        for turn in turns.values():
-            next(turn)
-    seconds = {key: [epoch.seconds for epoch in next(turn)][1:] for key, turn in turns.items()}
-    return [_timing(config, seconds[config.method], seconds[_key(config)]) for config in methods]
+        for name, turn in turns.items():
+            seconds[name].append(next(turn).seconds)
+    return [
+        _timing(config, seconds[config.method][1:], seconds[_key(config)][1:]) for config in methods
+    ]
 
 
 def _key(config: RunConfig) -> tuple[object, ...]:

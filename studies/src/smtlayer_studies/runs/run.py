@@ -8,9 +8,10 @@ from torch import nn
 
 from smtlayer_studies.runs.config import MOST_SEED, RunConfig
 from smtlayer_studies.runs.metrics import TEST_SEED, evaluate, scored_rows, teacher_agreement
+from smtlayer_studies.runs.progress import Event
 from smtlayer_studies.runs.records import Epoch, RunRecord
 from smtlayer_studies.runs.run_folder import RunFolder
-from smtlayer_studies.runs.trainer import Event, Trainer
+from smtlayer_studies.runs.trainer import Trainer
 from smtlayer_studies.tasks.base import Model, SplitName, Task
 from smtlayer_studies.tasks.options import make_task
 
