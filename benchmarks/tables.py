@@ -20,6 +20,7 @@ from smtlayer_benchmarks.rival_rows import RIVAL_HEADS, rival_rows
 from smtlayer_benchmarks.scaling import Cost
 from smtlayer_benchmarks.scaling_plot import draw_scaling
 from smtlayer_cli.lab_plot import draw_lab
+from smtlayer_studies.reports.one_rule import one_rule_table
 from smtlayer_studies.reports.picture_stamps import png_stamp, records_digest, stamp_png
 from smtlayer_studies.reports.published import PUBLISHED
 from smtlayer_studies.reports.render import markdown
@@ -164,19 +165,6 @@ def lab() -> str:
     return f"{table(('rule', *LAB_PROBLEMS.values()), rows)}\n\n{recorded(read('lab'))}"
 
 
-def lab_steps() -> str:
-    """The same rules with other learning rates."""
-    steps = [(1, 1), (3, 3), (10, 10), (30, 30), (3, 20)]
-    tried = {"mnist-addition-10": ("core", MIX, TWO_PHASES), "liars-puzzle": (MIX, HOT, TWO_PHASES)}
-    rows = [
-        (LAB_PROBLEMS[problem], f"`{rule}`", *(lab_cell(problem, rule, *step) for step in steps))
-        for problem, rules in tried.items()
-        for rule in rules
-    ]
-    heads = [str(first) if first == late else f"{first}, then {late}" for first, late in steps]
-    return table(("problem", "rule", *heads), rows)
-
-
 def lab_hot() -> str:
     """Initial temperatures of `marginal`, with a small learning rate."""
     starts = (2, 4, 8, 16, 32)
@@ -244,6 +232,11 @@ def table1(folder: Path = ROOT / "studies" / "results") -> str:
 def results_summary(folder: Path = ROOT / "studies" / "results") -> str:
     """The summary of `table1` in the README: one line per experiment."""
     return markdown([summary(without_published(results_in(folder)))])
+
+
+def one_rule(folder: Path = ROOT / "studies" / "results") -> str:
+    """The trainings with one rule and the same settings for every problem."""
+    return markdown([one_rule_table(results_in(folder))])
 
 
 def published(folder: Path = ROOT / "studies" / "results") -> str:
@@ -331,7 +324,6 @@ TABLES = {
     "repairs": repairs,
     "rivals": rivals,
     "lab": lab,
-    "lab-steps": lab_steps,
     "lab-hot": lab_hot,
     "readings": readings,
 }
@@ -346,6 +338,7 @@ RESULTS = {
     "table1": table1,
     "published": published,
     "summary": results_summary,
+    "one-rule": one_rule,
     "likelihood": likelihood,
 }
 

@@ -7,6 +7,7 @@ import pytest
 
 from made_records import keep, record, timing
 from smtlayer.errors import ConfigError, MissingDataError
+from smtlayer_studies.reports.one_rule import one_rule_table
 from smtlayer_studies.reports.render import html, latex, markdown, terminal, terminal_width
 from smtlayer_studies.reports.result_tables import DASH, TIMES, summary, tables
 from smtlayer_studies.reports.results import (
@@ -155,16 +156,27 @@ def test_ours_stand_beside_the_papers():
     )
 
 
-def test_the_summary_has_five_columns_and_a_line_per_experiment():
+def test_the_summary_has_six_columns_and_a_line_per_experiment():
     records = [record(seed=s, config=CONFIG) for s in range(3)]
+    records += [record(method="one-rule", seed=s, accuracy=0.99) for s in range(2)]
     records += [record(method="conventional-same-budget", seed=s, accuracy=0.1) for s in range(3)]
     table = summary(results_of([*records, record(experiment="mine", method="own")]))
-    assert len(table.columns) == 5
+    assert len(table.columns) == 6
     assert table.rows == (
-        ("MNIST+ 10 %", "10.0 ± 0.0", "98.1", "98.0 ± 0.0",
+        ("MNIST+ 10 %", "10.0 ± 0.0", "98.1", "98.0 ± 0.0", "99.0 ± 0.0 (2)",
          "digits ≤ 9; shifts ≤ 2 px; Adam(0.001); 8 epochs; cores by confidence; log-odds"),
-        ("mine", DASH, DASH, DASH, DASH),
+        ("mine", DASH, DASH, DASH, DASH, DASH),
     )  # fmt: skip
+
+
+def test_the_table_of_one_rule_has_mean_and_extremes_over_the_seeds():
+    records = [record(method="one-rule", seed=s, accuracy=0.98 + s / 100) for s in range(3)]
+    records += [record(), record(experiment="mine", method="one-rule")]
+    liars = record(experiment="liars-puzzle", method="one-rule-split-6", accuracy=1.0)
+    assert one_rule_table(results_of([*records, liars])).rows == (
+        ("MNIST+ 10 %", "3", "99.0", "98.0", "100.0", "5", "98.1"),
+        ("Liar's puzzle, split 6", "1", "100.0", "100.0", "100.0", "5", DASH),
+    )
 
 
 def test_notes_say_what_is_quoted_and_how_many_seeds():

@@ -155,13 +155,24 @@ def test_the_conventional_network_gets_the_budget_of_the_best_method(row):
         assert best.train.shift == 0
 
 
+SPLITS = {"default-split": [1] * 10} | {f"one-rule-split-{k}": [k] * 10 for k in (1, 6, 9)}
+
+
 def test_each_seed_of_the_liars_puzzle_has_a_split_of_its_own():
     experiment = load_experiment("liars-puzzle")
     assert experiment.seeds == tuple(range(10))
     for method in experiment.methods:
         splits = [experiment.config(method, seed=seed).task["split"] for seed in experiment.seeds]
-        assert splits == ([1] * 10 if method == "default-split" else list(range(10)))
+        assert splits == SPLITS.get(method, list(range(10)))
     assert experiment.config("best", seed=3, settings=["task.split=7"]).task["split"] == 7
+
+
+def test_a_method_may_have_its_own_number_of_seeds(tmp_path):
+    path = tmp_path / "mine.toml"
+    path.write_text('[task]\nname = "mnist-addition"\n[a]\nseeds = 2\n[b]\nlike = "a"\n[c]\n')
+    experiment = load_experiment(path)
+    assert [experiment.seeds_of(m) for m in "abc"] == [(0, 1), (0, 1), (0, 1, 2, 3, 4)]
+    assert experiment.config("b", seed=7).seed == 7
 
 
 @pytest.mark.parametrize(
@@ -170,6 +181,7 @@ def test_each_seed_of_the_liars_puzzle_has_a_split_of_its_own():
         ("[a]\n[b]\nlike = 'c'", "b.like expects one of a. Got 'c'."),
         ("[a]\n[b]\nlike = 'a'\n[c]\nlike = 'b'", "c.like expects one of a. Got 'b'."),
         ("seeds = 0\n[a]", "seeds is the number of runs of each method. Got 0."),
+        ("[a]\nseeds = 0", "seeds is the number of runs of each method. Got 0."),
         ("seeds = [1]\n[a]", "seeds is the number of runs of each method. Got [1]."),
     ],
 )

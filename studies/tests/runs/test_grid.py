@@ -181,7 +181,10 @@ def test_two_jobs_with_one_file_and_no_jobs_at_once_are_errors(tmp_path):
 
 def test_trainings_are_commands_of_the_command_line_one_seed_after_the_other(tmp_path):
     methods = {"liars-puzzle": ["conventional", "best"], "visual-algebra-1": ["best"]}
-    seeds = {"liars-puzzle": [0, 1, 2], "visual-algebra-1": [0, 1]}
+    seeds = {
+        ("liars-puzzle", "conventional"): [0, 1, 2], ("liars-puzzle", "best"): [0, 1, 2],
+        ("visual-algebra-1", "best"): [0, 1],
+    }  # fmt: skip
     jobs = train_jobs(methods, seeds, tmp_path, ["--device", "cuda"])
     assert [one.name for one in jobs] == [
         *(f"{name}-seed{seed}" for seed in (0, 1)

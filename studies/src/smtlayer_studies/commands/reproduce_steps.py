@@ -5,7 +5,7 @@ import signal
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -55,11 +55,14 @@ class Selection:
         wanted = matching("--methods", split(self.methods), methods)
         return {name: tuple(m for m in some if m in wanted) for name, some in has.items()}
 
-    def seeds_by_experiment(self, names: Iterable[str]) -> dict[str, Sequence[int]]:
-        """The seeds to train of each experiment: those chosen, else those of its file."""
+    def seeds_by_method(
+        self, methods: Mapping[str, Sequence[str]]
+    ) -> dict[tuple[str, str], Sequence[int]]:
+        """The seeds to train of each method: those chosen, else those of its experiment's file."""
+        pairs = [(name, method) for name, some in methods.items() for method in some]
         if self.seeds is not None:
-            return dict.fromkeys(names, parse_seeds(self.seeds))
-        return {name: experiments.load_experiment(name).seeds for name in names}
+            return dict.fromkeys(pairs, parse_seeds(self.seeds))
+        return {(n, m): experiments.load_experiment(n).seeds_of(m) for n, m in pairs}
 
 
 def train_missing(
@@ -75,7 +78,7 @@ def train_missing(
     """Trains what has no record in the folder yet, and returns how many runs failed."""
     check_device(device)
     methods, options = selection.methods_by_experiment(), _options(device, data_dir)
-    wanted = grid.train_jobs(methods, selection.seeds_by_experiment(methods), runs, options)
+    wanted = grid.train_jobs(methods, selection.seeds_by_method(methods), runs, options)
     failed = _run(_missing(wanted, folder), jobs, folder)
     if timing:
         timings = grid.timing_jobs(methods, _TIMED_EPOCHS, runs, options)
@@ -89,7 +92,9 @@ def smoke_test(selection: Selection, *, jobs: int, device: str, data_dir: Path |
     settings = [part for setting in _SMOKE for part in ("--set", setting)]
     methods = selection.methods_by_experiment()
     options = (*_options(device, data_dir), *settings)
-    wanted = grid.train_jobs(methods, dict.fromkeys(methods, (0,)), folder, options)
+    wanted = grid.train_jobs(
+        methods, Selection(None, None, "0").seeds_by_method(methods), folder, options
+    )
     failed = _run(wanted, jobs, None)
     typer.echo(f"{len(wanted) - failed} of {len(wanted)} runs work.")
     if not failed:

@@ -15,7 +15,8 @@ NOTES = (
     "m*, *random word vectors*: in place of the paper's data. *Shifts*: training images are moved "
     "at random. "
     "*a + b epochs*: pre-training and training. *Cores by confidence*: minimal cores that keep the "
-    "least confident inputs; *mix*, *marginal*, *maxsmt*: other rules; *exact likelihood*: that of "
+    "least confident inputs; *mix*, *marginal*, *maxsmt*: other rules; *anneal_core*: "
+    "the one rule for every problem; *exact likelihood*: that of "
     "the label, in place of a rule. *Log-odds*: weights of repairs at test time, softmax in the "
     "paper. *Starts*: a training with a low training accuracy is started again.",
 )

@@ -23,6 +23,10 @@ METHOD_TITLES = {
     "conventional-same-budget": "conventional, same budget",
     "paper": "ours, paper's recipe",
     "best": "ours",
+    "one-rule": "ours, one rule",
+    "one-rule-split-1": "ours, one rule, split 1",
+    "one-rule-split-6": "ours, one rule, split 6",
+    "one-rule-split-9": "ours, one rule, split 9",
     "no-shift": "ours, no shifts",
     "untaught": "ours, no distillation",
     "own-network": "ours, own network",
@@ -147,11 +151,11 @@ def summary(results: Sequence[Result]) -> TextTable:
         paper = EXPERIMENTS[experiment].accuracy("smtlayer") if experiment in EXPERIMENTS else None
         rows.append((
             experiment_title(experiment), _spread(dense, count), _one_decimal(paper),
-            _spread(best, count), _differences(best),
+            _spread(best, count), _spread(ours.get("one-rule"), count), _differences(best),
         ))  # fmt: skip
     columns = (
         Column("Test accuracy, %", True), Column("conventional, same budget"),
-        Column(f"SMTLayer, paper {QUOTED}"), Column("ours"),
+        Column(f"SMTLayer, paper {QUOTED}"), Column("ours"), Column("ours, one rule"),
         Column("what differs from the paper", True),
     )  # fmt: skip
     return TextTable("summary", "Test accuracy", columns, tuple(rows), ())

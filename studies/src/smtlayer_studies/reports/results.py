@@ -19,7 +19,7 @@ from smtlayer_studies.reports.published import PUBLISHED
 from smtlayer_studies.runs.records import with_current_names
 
 Record = Mapping[str, Any]
-METHODS = ("conventional", "conventional-same-budget", "paper", "best", "no-shift")
+METHODS = ("conventional", "conventional-same-budget", "paper", "best", "one-rule", "no-shift")
 LEAST_EPOCHS = 5  # timed epochs that a ratio needs
 _RECORD = re.compile(r"(?P<method>.+)-seed(?P<seed>\d+)\.json")
 _TIMING = "-timing.json"

@@ -12,7 +12,7 @@ from smtlayer_studies.reports.results import METHODS, Result
 
 _COLOURS = {
     "conventional": "#cbd5e1", "conventional-same-budget": "#64748b", "paper": "#2563eb",
-    "best": "#15803d", "no-shift": "#84cc16",
+    "best": "#15803d", "one-rule": "#7c3aed", "no-shift": "#84cc16",
 }  # fmt: skip
 _OTHER = "#b45309"  # methods that belong to one experiment only
 _QUOTED = {"conventional": "D", "satnet": "x", "scallop": "+"}
@@ -31,6 +31,7 @@ def draw_table(results: Sequence[Result], path: Path) -> Path:
         path: The picture to write.
     """
     plt = pyplot()
+    results = [r for r in results if "-split-" not in r.method]  # single splits would hide others
     names = list(dict.fromkeys(result.experiment for result in results))
     figure, axis = plt.subplots(figsize=(11, 1.7 + 0.85 * len(names)))
     for place, experiment in enumerate(names):

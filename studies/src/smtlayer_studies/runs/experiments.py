@@ -31,6 +31,11 @@ class Experiment:
         """Names of the methods, in the order of the file."""
         return tuple(self.sections)
 
+    def seeds_of(self, method: str) -> tuple[int, ...]:
+        """The seeds of the results of a method, which may have its own number of them."""
+        own = self._section(method).get("seeds")
+        return self.seeds if own is None else tuple(range(own))
+
     def config(
         self,
         method: str,
@@ -48,6 +53,7 @@ class Experiment:
                 f"{self.name} has the methods {', '.join(self.methods)}. Got {method!r}."
             )
         own = merged(self.shared, self._section(method))
+        own.pop("seeds", None)
         given = parse_settings(() if settings is None else settings)
         data = merged(own, self.sample if sample else {}, given)
         if own.get("layer") is False:
@@ -87,6 +93,7 @@ def load_experiment(name: str | Path) -> Experiment:
             raise ConfigError(
                 f"{path}: {key} expects sections such as [{key}.train]. Got {table!r}."
             )
+        _seeds(path, table.get("seeds", 1))
         like = table.get("like", key)
         if like != key and (like not in data or "like" in data[like]):
             plain = ", ".join(name for name in data if "like" not in data[name])

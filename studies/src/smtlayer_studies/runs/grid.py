@@ -95,7 +95,7 @@ class _Running:
 
 def train_jobs(
     methods: Mapping[str, Sequence[str]],
-    seeds: Mapping[str, Sequence[int]],
+    seeds: Mapping[tuple[str, str], Sequence[int]],
     runs: Path,
     options: Sequence[str] = (),
 ) -> list[Job]:
@@ -103,7 +103,7 @@ def train_jobs(
 
     Args:
         methods: The methods by experiment.
-        seeds: The seeds by experiment.
+        seeds: The seeds by experiment and method.
         runs: The folder for the folders of the runs.
         options: More options of `smtlayer train`, such as `("--device", "cuda")`.
     """
@@ -112,8 +112,8 @@ def train_jobs(
              ("--method", method, "--seed", str(seed), *options))
         for seed in sorted({seed for some in seeds.values() for seed in some})
         for experiment, chosen in methods.items()
-        if seed in seeds[experiment]
         for method in chosen
+        if seed in seeds[experiment, method]
     ]  # fmt: skip
 
 
