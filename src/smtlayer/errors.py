@@ -97,6 +97,10 @@ class ProgressWarning(UserWarning):
     """A rule that changes during training, in a loop that does not set `layer.progress`."""
 
 
+class ShortcutWarning(UserWarning):
+    """Readings of the symbols that fit the training examples answer test examples wrongly."""
+
+
 class MissingPackageError(SMTLayerError, ImportError):
     """An optional package that is not installed."""
 

@@ -137,14 +137,11 @@ def test_as_many_readings_fit_as_all_maps_show(kind, seed):
             assert taught.count < found.count
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", [0, 2, 3, 4, 6, 7, 8, 11, 13])  # others determine nothing
 def test_symbols_that_a_network_reads_at_once_are_one_kind(seed):
     theory = random_theory(seed)
     widths = (2, 2) if theory.n_inputs == 4 else (1,) * theory.n_inputs
-    try:
-        problem, _ = part_of(theory, 3, seed, widths=widths)
-    except ValueError:
-        pytest.skip("no inputs determine the outputs")
+    problem, _ = part_of(theory, 3, seed, widths=widths)
     check_by_hand(problem)
 
 
@@ -167,14 +164,12 @@ def test_without_a_list_of_models_a_solver_gives_the_same_answers(kind, seed, mo
 
 
 def test_theories_without_clauses_are_read_by_their_list_of_models():
-    word, a, b = z3.String("word"), z3.Bool("a"), z3.Bool("b")
-    text = z3.Concat(z3.If(a, z3.StringVal("no"), z3.StringVal("yes")), z3.If(b, "w", ""))
-    theory = Theory(
-        [word == text, z3.Length(word) < 4], [a, b], [one_hot(word, ["no", "now", "yes"])]
-    )
+    word, a, b, y = z3.String("word"), *z3.Bools("a b y")
+    text = z3.Concat(z3.If(a, z3.StringVal("no"), z3.StringVal("")), z3.If(b, "no", ""))
+    theory = Theory([word == text, y == (z3.Length(word) == 2)], [a, b], [y])  # one of them
     assert not list_models(theory, 10).fits_sat
     problem = problem_of(theory, rows=[{"a": True, "b": False}], separate=True)
-    assert check_by_hand(problem).count == 1
+    assert check_by_hand(problem).count == 2
 
 
 def test_a_theory_with_neither_clauses_nor_few_models_is_refused(monkeypatch):

@@ -146,8 +146,9 @@ def _run(
         with Progress(*columns, console=console) as progress:
             view = _Bars(progress, console, config)
             finished = training.run(
-                config, folder, data_dir=data_dir, on_step=view.show, on_rows=view.score
-            )
+                config, folder, data_dir=data_dir, on_step=view.show, on_rows=view.score,
+                on_warning=view.warn,
+            )  # fmt: skip
     except KeyboardInterrupt:
         console.print(f"Stopped. The same command continues the run in {folder}.", highlight=False)
         raise
@@ -181,6 +182,11 @@ class _Bars:
                 f"solver {event.solver_share:.0%} of the time",
                 soft_wrap=True,
             )
+
+    def warn(self, text: str) -> None:
+        """Shows a warning above the bars."""
+        width = min(self._console.width, 100)
+        self._console.print(f"Warning: {text}", highlight=False, markup=False, width=width)
 
     def score(self, done: int, total: int) -> None:
         """Moves the bar of the evaluation after training; a log has a line for its start."""

@@ -11,6 +11,7 @@ from smtlayer_studies.runs.metrics import TEST_SEED, evaluate, scored_rows, teac
 from smtlayer_studies.runs.progress import Event
 from smtlayer_studies.runs.records import Epoch, RunRecord
 from smtlayer_studies.runs.run_folder import RunFolder
+from smtlayer_studies.runs.shortcuts import shortcut_warning, warn_of_shortcuts
 from smtlayer_studies.runs.trainer import Trainer
 from smtlayer_studies.tasks.base import Model, SplitName, Task
 from smtlayer_studies.tasks.options import make_task
@@ -43,6 +44,7 @@ def run(
     data_dir: str | Path | None = None,
     on_step: Callable[[Event], None] = lambda event: None,
     on_rows: Callable[[int, int], None] = lambda done, total: None,
+    on_warning: Callable[[str], None] = warn_of_shortcuts,
 ) -> Run:
     """Trains a network, scores it, and writes the run to a folder.
 
@@ -53,6 +55,8 @@ def run(
         data_dir: The data folder.
         on_step: For progress bars.
         on_rows: For a progress bar while the trained model is scored, see `evaluate`.
+        on_warning: Gets a text before training if wrong readings of the symbols fit what it shows;
+            by default this is a `ShortcutWarning`.
 
     Raises:
         ConfigError: If the configuration is invalid, the folder is a file, or it has a checkpoint
@@ -61,6 +65,8 @@ def run(
     place = None if folder is None else RunFolder.for_writing(folder, config)
     task = make_task(config.task, None if data_dir is None else Path(data_dir))
     task.data_source  # noqa: B018 - missing data are an error before anything is written
+    if text := shortcut_warning(task, config):
+        on_warning(text)
     if place is not None:
         place.write_config()
     attempts = _train(task, config, None if place is None else place.path, on_step)

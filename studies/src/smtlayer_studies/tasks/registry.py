@@ -35,6 +35,8 @@ class TaskEntry:
         task: The class, as `"package.module:Class"`.
         experiment: The experiment that the task's name stands for, if none is called so.
         default: Whether `smtlayer train` and `smtlayer demo` use this task by default.
+        problem: A function that takes a task and makes the `LabProblem` of what it shows and tests,
+            as `"package.module:function"`; it may return None. Training then warns of shortcuts.
         lab: Problems for the laboratory by name, each a function that makes a `LabProblem`, as
             `"package.module:function"`.
     """
@@ -43,6 +45,7 @@ class TaskEntry:
     task: str
     experiment: str = ""
     default: bool = False
+    problem: str = ""
     lab: Mapping[str, str] = field(default_factory=dict)
 
     @property

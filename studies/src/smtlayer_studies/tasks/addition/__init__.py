@@ -7,6 +7,7 @@ TASK = TaskEntry(
     task=f"{__name__}.task:MnistAddition",
     experiment="mnist-addition-10",
     default=True,
+    problem=f"{__name__}.lab:problem",
     lab={
         "mnist-addition-10": f"{__name__}.lab:equal_pairs",
         "mnist-addition-100": f"{__name__}.lab:all_pairs",

@@ -110,6 +110,11 @@ class VisualAlgebra:
         """The equation, with the ranges of its numbers."""
         return algebra_theory()
 
+    @property
+    def shown(self) -> Tensor:
+        """The values of a and x in training, where b = a: (45 - apart, 2)."""
+        return self._pairs[: len(_PAIRS) - self.apart]
+
     def rows(self, split: SplitName, count: int = 60_000, seed: int = 0, epoch: int = 0) -> Rows:
         """Random equations: all of them in test, else those with a = b and odd x."""
         generator = torch.Generator().manual_seed(seed * 1009 + epoch)
@@ -150,11 +155,14 @@ class VisualAlgebra:
         if split == "test":
             a, b, x = torch.randint(1, 10, (3, count), generator=generator)
             return a, b, x
-        order = torch.randperm(len(_PAIRS), generator=torch.Generator().manual_seed(0))
-        cut = len(_PAIRS) - self.apart
-        pairs = _PAIRS[order[cut:] if split == "validation" and self.apart else order[:cut]]
+        apart = split == "validation" and self.apart
+        pairs = self._pairs[len(_PAIRS) - self.apart :] if apart else self.shown
         a, x = pairs[torch.randint(len(pairs), (count,), generator=generator)].T
         return a, a, x
+
+    @cached_property
+    def _pairs(self) -> Tensor:
+        return _PAIRS[torch.randperm(len(_PAIRS), generator=torch.Generator().manual_seed(0))]
 
     @cached_property
     def _digits(self) -> DigitData:

@@ -5,22 +5,27 @@ from dataclasses import replace
 import torch
 
 from smtlayer.lab import LabProblem, LabRows
-from smtlayer_studies.tasks.liars.data import draw_split
+from smtlayer_studies.tasks.liars.data import Puzzles
 from smtlayer_studies.tasks.liars.task import LiarsPuzzle
-from smtlayer_studies.tasks.liars.theory import liars_theory
+
+
+def problem(task: LiarsPuzzle) -> LabProblem:
+    """The statements of the task's puzzles, in training and in the test."""
+    train, test = _rows(task.puzzles("train")), _rows(task.puzzles("test"))
+    return LabProblem(task.name, task.theory, (7, 7, 7), (0, 0, 0), train, test)
+
+
+def _rows(puzzles: Puzzles) -> LabRows:
+    outputs = (2 * puzzles.targets() - 1).to(torch.int8)
+    both = torch.unique(torch.cat([puzzles.symbols(), outputs], dim=-1), dim=0)
+    return LabRows(both[:, :21], both[:, 21:])
 
 
 def complete(name: str) -> LabProblem:
     """With all that the puzzle states, and the default split."""
-    splits = []
-    for puzzles in draw_split(LiarsPuzzle.split):
-        outputs = (2 * puzzles.targets() - 1).to(torch.int8)
-        both = torch.unique(torch.cat([puzzles.symbols(), outputs], dim=-1), dim=0)
-        splits.append(LabRows(both[:, :21], both[:, 21:]))
-    train, test = splits
-    return LabProblem(name, liars_theory(), (7, 7, 7), (0, 0, 0), train, test)
+    return replace(problem(LiarsPuzzle()), name=name)
 
 
 def as_printed(name: str) -> LabProblem:
     """The same examples with the paper's equation alone."""
-    return replace(complete(name), theory=liars_theory(as_printed=True))
+    return replace(problem(LiarsPuzzle(as_printed=True)), name=name)
