@@ -14,13 +14,12 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from smtlayer.lab.laboratory import LabOptions, LabResult, LabRun
 from smtlayer_benchmarks.circuits import HEADINGS, Compilation
 from smtlayer_benchmarks.rival_rows import RIVAL_HEADS, rival_rows
 from smtlayer_benchmarks.scaling import Cost
 from smtlayer_benchmarks.scaling_plot import draw_scaling
-from smtlayer_cli.lab_plot import draw_lab
 from smtlayer_studies.reports.one_rule import one_rule_table
+from smtlayer_studies.reports.phases_plot import draw_phases
 from smtlayer_studies.reports.picture_stamps import png_stamp, records_digest, stamp_png
 from smtlayer_studies.reports.published import PUBLISHED
 from smtlayer_studies.reports.render import markdown
@@ -159,19 +158,10 @@ def rivals() -> str:
 def lab() -> str:
     """Rules by problems, with the default learning rates."""
     rows = [
-        (f"`{rule}`", *(lab_cell(problem, rule, 3, 20) for problem in LAB_PROBLEMS))
-        for rule in ("core", "maxsmt", "sample", "marginal", MIX, HOT, TWO_PHASES)
+        (name, *(lab_cell(problem, rule, 3, 20) for problem in LAB_PROBLEMS))
+        for name, rule in LAB_RULES.items()
     ]
     return f"{table(('rule', *LAB_PROBLEMS.values()), rows)}\n\n{recorded(read('lab'))}"
-
-
-def lab_hot() -> str:
-    """Initial temperatures of `marginal`, with a small learning rate."""
-    starts = (2, 4, 8, 16, 32)
-    rules = ["marginal", *(HOT.replace("anneal(8", f"anneal({start}") for start in starts)]
-    cells = [lab_cell("liars-puzzle", rule, 3, 3) for rule in rules]
-    heads = ("initial temperature", "1, constant", *map(str, starts))
-    return table(heads, [(LAB_PROBLEMS["liars-puzzle"], *cells)])
 
 
 LAB_PROBLEMS = {
@@ -182,11 +172,13 @@ LAB_PROBLEMS = {
     "liars-puzzle-as-printed": "liar's, as printed",
 }
 MIX = "mix(core, marginal)"
-HOT = "marginal(temperature=anneal(8, 1, until=0.7, shape='geometric'))"
-TWO_PHASES = (
-    "schedule((0.5, marginal(temperature=anneal(8, 1, until=0.5, shape='geometric'))), "
-    "(1, mix(core, marginal)))"
-)
+COOL = "marginal(temperature=anneal(8, 1, until=0.3, shape='geometric'))"
+LAB_RULES = {
+    **{f"`{rule}`": rule for rule in ("core", "maxsmt", "sample", "marginal", MIX, "anneal_core")},
+    "`anneal_core` without cooling": f"schedule((0.5, {MIX}), (1, core))",
+    "without shaking": f"schedule((0.3, {COOL}), (1, core))",
+    "without cores": COOL,
+}
 
 
 def lab_cell(problem: str, rule: str, lr: float, late_lr: float) -> str:
@@ -274,12 +266,9 @@ def draw_costs(path: Path) -> None:
     draw_scaling([made(Cost, r) for r in read("cpu") if "question" in r], path)
 
 
-def draw_algebra(path: Path) -> None:
-    """Every seed of visual algebra in the table `lab`."""
-    record = lab_record("visual-algebra", 3, 20)
-    runs = tuple(made(LabRun, run) for run in record["runs"])
-    options = made(LabOptions, record["options"])
-    draw_lab(made(LabResult, record | {"runs": runs, "options": options}), path)
+def draw_one_rule(path: Path) -> None:
+    """Training accuracy in the phases of `anneal_core`."""
+    draw_phases(read_results(ROOT / "studies" / "results").records, path)
 
 
 def draw_results(path: Path) -> None:
@@ -324,7 +313,6 @@ TABLES = {
     "repairs": repairs,
     "rivals": rivals,
     "lab": lab,
-    "lab-hot": lab_hot,
     "readings": readings,
 }
 # within a line
@@ -345,7 +333,7 @@ RESULTS = {
 # The function that draws each picture, and its records.
 PICTURES: dict[Path, tuple[Callable[[Path], None], list[Path]]] = {
     EXPLAIN / "scaling.png": (draw_costs, [HERE / "results" / "cpu.jsonl"]),
-    EXPLAIN / "lab.png": (draw_algebra, [HERE / "results" / "lab.jsonl"]),
+    EXPLAIN / "phases.png": (draw_one_rule, [ROOT / "studies" / "results"]),
     EXPLAIN / "results.png": (draw_results, [ROOT / "studies" / "results"]),
 }
 

@@ -22,13 +22,7 @@ if TYPE_CHECKING:
     from smtlayer.lab import LabOptions, LabProblem, LabResult, LabRun, Readings
     from smtlayer.nn import BlameRule
 
-RULES = (
-    "core",
-    "maxsmt",
-    "mix(core, marginal)",
-    "schedule((0.5, marginal(temperature=anneal(8, 1, until=0.5, shape='geometric'))), "
-    "(1, mix(core, marginal)))",
-)
+RULES = ("anneal_core", "core", "maxsmt", "mix(core, marginal)")
 _NAMES = ", ".join(lab_problems())
 _FILE, _TRAINING = "With a file", "Training"
 _PLATEAUS = 3  # shown per rule
@@ -41,8 +35,8 @@ def lab(
     ),
     rules: list[str] = typer.Option(
         list(RULES), show_default=False, metavar="RULE", autocompletion=rule_names,
-        help="A blame rule to try; may be given more than once [default: core, maxsmt, mix(core, "
-        "marginal), and that mix after a marginal with decreasing temperature].",
+        help="A blame rule to try; may be given more than once [default: anneal_core, core, "
+        "maxsmt, and mix(core, marginal)].",
     ),
     inputs: str | None = typer.Option(
         None, metavar="NAMES", rich_help_panel=_FILE, help="Names of the inputs, as a,b."
