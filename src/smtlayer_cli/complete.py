@@ -7,7 +7,7 @@ from smtlayer_cli.plugins import lab_problems
 
 def rules(incomplete: str) -> list[str]:
     """Blame rules that are a single word."""
-    return starting_with(incomplete, ("core", "maxsmt", "sample", "marginal"))
+    return starting_with(incomplete, ("anneal_core", "core", "maxsmt", "sample", "marginal"))
 
 
 def devices(incomplete: str) -> list[str]:

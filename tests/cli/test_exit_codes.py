@@ -116,7 +116,7 @@ def test_other_errors_are_one_line_with_a_remedy(error, code, message, capsys, m
 
 def test_a_wrong_argument_is_not_a_bug(capsys):
     assert exit_code_of(lambda: parse_rule("nonsense")) == ExitCode.USAGE
-    assert "expected core, maxsmt" in capsys.readouterr().err
+    assert "expected anneal_core, core, maxsmt" in capsys.readouterr().err
     assert exit_code_of(lambda: int("nonsense")) == ExitCode.BUG
 
 

@@ -75,12 +75,12 @@ On a backend that does not weigh models, `sample` takes the place of `marginal`.
 set it yourself, or give the number of backward passes of the whole training:
 `anneal_core(steps=10_000)`.
 
-Args:
-    heat: The temperature at the start. More spreads blame over more models.
-    cool: The share of training after which the temperature is 1. Hard problems need more time here.
-    shake: The share of training after which only cores are used.
-    steps: The number of backward passes of the whole training, for a loop that does not set
-        `layer.progress`. A loop that sets it takes precedence.
+- `heat`, 8: the temperature at the start. More spreads blame over more models.
+- `cool`, 0.3: the share of training after which the temperature is 1. Hard problems need more time
+  here.
+- `shake`, 0.5: the share of training after which only cores are used.
+- `steps`, none: the number of backward passes of the whole training, for a loop that does not set
+  `layer.progress`. A loop that sets it takes precedence.
 
 Examples:
     >>> anneal_core(cool=0.5, shake=0.7)
