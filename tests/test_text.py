@@ -17,6 +17,7 @@ from typer.testing import CliRunner
 from shell import parsed
 from smtlayer_cli.app import app
 from smtlayer_studies.runs import load_experiment
+from smtlayer_studies.runs.portfolio import member_configs
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()
@@ -194,9 +195,12 @@ def test_the_experiment_of_the_how_to_loads(tmp_path):
     text = re.search(r"```toml\n(.*?)```", TRAIN.read_text(), re.DOTALL)[1]
     (tmp_path / "mine.toml").write_text(text)
     experiment = load_experiment(tmp_path / "mine.toml")
-    assert experiment.methods == ("core", "mixed")
+    assert experiment.methods == ("core", "mixed", "portfolio")
     assert experiment.config("mixed").layer.backward == "mix(core, marginal)"
-    assert [experiment.config(name).restarts.most for name in experiment.methods] == [1, 3]
+    assert [experiment.config(name).restarts.most for name in experiment.methods] == [1, 3, 1]
+    first, second = member_configs(experiment.config("portfolio", seed=4))
+    assert (first.layer.backward, first.seed, second.seed) == ("anneal_core", 4, 4)
+    assert second.layer.backward == "anneal_core(cool=0.7, shake=0.85)"
 
 
 def page_commands(path: Path) -> list[list[str]]:

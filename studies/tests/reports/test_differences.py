@@ -53,6 +53,16 @@ def test_other_methods_differ_in_more(row, method, expected):
     assert "; ".join(of(row, method)) == expected
 
 
+def test_a_portfolio_is_named_with_its_rules():
+    for row in ("visual-algebra-1", "long-addition-2"):
+        settings = ['members.rules=["core", "maxsmt"]', "members.seeds=2", "train.epochs=4"]
+        config = load_experiment(row).config(
+            "best", settings=[*settings, "train.loss=cross-entropy"]
+        )
+        found = differences(record(row, config=config.as_dict()))
+        assert {"portfolio of 4", "core or maxsmt"} <= set(found)
+
+
 def test_what_the_paper_does_not_have_differs_in_nothing():
     assert differences(record()) == ()
     config = load_experiment("liars-puzzle").config("best").as_dict()
@@ -71,5 +81,5 @@ def test_the_notes_explain_the_words():
     text = " ".join(NOTES).lower()
     for word in ("digits ≤ 9", "numbers in range", "one speaker per sentence", "other boards",
                  "letters a to m", "random word vectors", "shifts", "cores by confidence",
-                 "log-odds", "starts", "epochs"):  # fmt: skip
+                 "log-odds", "starts", "portfolio", "epochs"):  # fmt: skip
         assert word in text

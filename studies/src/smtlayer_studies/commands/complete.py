@@ -11,7 +11,9 @@ from smtlayer_cli.complete import starting_with
 from smtlayer_studies.tasks.data_files import FILES
 from smtlayer_studies.tasks.registry import find_experiments, short_names
 
-_SHARED = ("title", "seeds", "sample", "task", "pretrain", "train", "layer", "restarts")
+_SHARED = (
+    "title", "seeds", "sample", "task", "pretrain", "train", "layer", "restarts", "members",
+)  # fmt: skip
 _TABLE_METHODS = ("conventional", "conventional-same-budget", "paper", "best", "no-shift")
 _MOST_FOLDERS = 500  # that are searched for runs
 

@@ -25,7 +25,7 @@ from smtlayer_studies.runs import experiments, grid
 from smtlayer_studies.runs.run_options import check_device
 
 _TIMED_EPOCHS = 5
-_SMOKE = ("train.epochs=1", "train.rows=64", "train.test_rows=64")
+_SMOKE = ("train.epochs=1", "train.rows=64", "train.test_rows=64", "members.budget=100")
 _SOURCE = Path(__file__).parents[4]  # the checkout, if the package runs from one
 _FORMATS: Mapping[Format, Callable[[Sequence[Result]], str]] = {
     Format.MARKDOWN: lambda results: render.markdown(result_tables.tables(results)) + "\n",

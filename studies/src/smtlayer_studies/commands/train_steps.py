@@ -23,6 +23,7 @@ from smtlayer.errors import (
     UnsupportedError,
     UnsupportedRuleError,
 )
+from smtlayer.plain import counted
 from smtlayer_cli.waiting import Waiting
 from smtlayer_studies import reports
 from smtlayer_studies import runs as training
@@ -256,12 +257,12 @@ def _show(console: Console, records: dict[str, training.RunRecord]) -> None:
     for heading in ("not shown", "all", "symbols", "overruled", "time", "solver"):
         table.add_column(heading, justify="right")
     for name, record in records.items():
-        seconds = sum(epoch["seconds"] for epoch in record.epochs)
+        seconds = sum(epoch["seconds"] for epoch in record.epochs)  # of the winner of a portfolio
         solver = sum(epoch["solver"].get("solver_seconds", 0) for epoch in record.epochs)
         shares = ("unseen_accuracy", "accuracy", "representation", "overruled")
         table.add_row(
             name, *(_percent(record.scores.get(share)) for share in shares),
-            f"{seconds:.0f} s", _percent(solver / seconds if solver else None),
+            f"{record.seconds:.0f} s", _percent(solver / seconds if solver else None),
         )  # fmt: skip
     console.print(table)
     first = next(iter(records.values()))
@@ -276,6 +277,8 @@ def _show(console: Console, records: dict[str, training.RunRecord]) -> None:
                 f"{name}: the solver gave up on {_percent(share)} of the examples, which count "
                 f"as wrong. Give it more time with --set layer.timeout_ms=10000.", highlight=False,
             )  # fmt: skip
+    for name, record in records.items():
+        _show_members(console, name, record)
     dense = records.get("conventional")
     best = next((record for name, record in records.items() if name != "conventional"), None)
     if dense is None or best is None or "unseen_accuracy" not in best.scores:
@@ -287,6 +290,23 @@ def _show(console: Console, records: dict[str, training.RunRecord]) -> None:
         f"reads {_percent(best.scores['representation'])} of them correctly.",
         width=min(console.width, 100),
     )
+
+
+def _show_members(console: Console, name: str, record: training.RunRecord) -> None:
+    """One line per member of a portfolio."""
+    epochs = sum(len(one["accuracies"]) for one in record.members)
+    if record.members:
+        console.print(
+            f"{name}: {epochs / len(record.epochs):.2f} times the epochs of one training",
+            highlight=False,
+        )
+    for one in record.members:
+        last = _percent(one["accuracies"][-1] if one["accuracies"] else None)
+        done = counted(len(one["accuracies"]), "epoch")
+        console.print(
+            f"  {one['outcome']:<11} {done:>9}, training accuracy {last:>7}: {one['rule']}, "
+            f"seed {one['seed']}", highlight=False, soft_wrap=True,
+        )  # fmt: skip
 
 
 def _show_next_commands(

@@ -18,7 +18,8 @@ NOTES = (
     "least confident inputs; *mix*, *marginal*, *maxsmt*: other rules; *anneal_core*: "
     "the one rule for every problem; *exact likelihood*: that of "
     "the label, in place of a rule. *Log-odds*: weights of repairs at test time, softmax in the "
-    "paper. *Starts*: a training with a low training accuracy is started again.",
+    "paper. *Starts*: a training with a low training accuracy is started again. *Portfolio*: "
+    "trainings with several rules or seeds, of which the best by training accuracy is finished.",
 )
 
 
@@ -71,6 +72,7 @@ def _training(config: Mapping[str, Any], paper: PaperExperiment) -> Iterator[str
         yield f"batches of {train['batch_size']}"
     if (most := config["restarts"]["most"]) > 1:
         yield f"up to {most} starts"
+    yield from _portfolio(config)
 
 
 def _settings(config: Mapping[str, Any]) -> Iterator[str]:
@@ -80,7 +82,15 @@ def _settings(config: Mapping[str, Any]) -> Iterator[str]:
     yield from _moves(train)
     yield _optimizer(train)
     yield f"{train['epochs']} epochs"
+    yield from _portfolio(config)
     yield f"batches of {train['batch_size']}"
+
+
+def _portfolio(config: Mapping[str, Any]) -> Iterator[str]:
+    members = config.get("members", {"rules": [], "seeds": 1})  # not in earlier records
+    count = max(1, len(members["rules"])) * members["seeds"]
+    if count > 1:
+        yield f"portfolio of {count}"
 
 
 def _moves(train: Mapping[str, Any]) -> Iterator[str]:
@@ -102,9 +112,11 @@ def _rule(config: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _rule_of(config: Mapping[str, Any]) -> str:
-    """What gives the gradient: a blame rule, or the likelihood."""
+    """What gives the gradient: a blame rule, several of a portfolio, or the likelihood."""
     if config["train"].get("loss") == "likelihood":
         return LIKELIHOOD
+    if rules := config.get("members", {}).get("rules"):
+        return " or ".join(rules)
     rule = str(config["layer"]["backward"])
     if rule == "core":
         return "cores by confidence"

@@ -15,6 +15,7 @@ from smtlayer_studies.runs.run import Run as Run
 from smtlayer_studies.runs.run import run as run
 from smtlayer_studies.runs.run_folder import RunFolder as RunFolder
 from smtlayer_studies.runs.run_options import LayerOptions as LayerOptions
+from smtlayer_studies.runs.run_options import MemberOptions as MemberOptions
 from smtlayer_studies.runs.run_options import PretrainOptions as PretrainOptions
 from smtlayer_studies.runs.run_options import RestartOptions as RestartOptions
 from smtlayer_studies.runs.run_options import TrainOptions as TrainOptions

@@ -11,10 +11,12 @@ from pydantic import AfterValidator, BeforeValidator, Field, ValidationError
 from pydantic.dataclasses import dataclass
 from pydantic_core import ErrorDetails
 
-from smtlayer.errors import ConfigError, did_you_mean
+from smtlayer.errors import ArgumentError, ConfigError, did_you_mean
+from smtlayer.portfolio import Portfolio
 from smtlayer_studies.runs.run_options import (
     Checked,
     LayerOptions,
+    MemberOptions,
     PretrainOptions,
     RestartOptions,
     TrainOptions,
@@ -27,6 +29,7 @@ _GROUPS: Mapping[str, Any] = {
     "train": TrainOptions,
     "layer": LayerOptions,
     "restarts": RestartOptions,
+    "members": MemberOptions,
 }
 Data = Mapping[str, Any]
 MOST_SEED = 2**53  # tasks draw from 1009 times the seed, and torch counts to 2**63
@@ -54,6 +57,7 @@ class RunConfig:
         train: The training.
         layer: The layer, or None for a conventional network.
         restarts: Whether failed trainings are started again.
+        members: The members of a portfolio, if there is one.
         seed: Seed of network, examples and random draws, from `-2**53` to `2**53`.
         device: Name of a torch device.
     """
@@ -65,8 +69,28 @@ class RunConfig:
     train: TrainOptions = Field(default_factory=TrainOptions)
     layer: LayerOptions | None = Field(default_factory=LayerOptions)
     restarts: RestartOptions = Field(default_factory=RestartOptions)
+    members: MemberOptions = Field(default_factory=MemberOptions)
     seed: Annotated[Whole, Field(ge=-MOST_SEED, le=MOST_SEED)] = 0
     device: Annotated[str, BeforeValidator(_device_name), AfterValidator(check_device)] = "cpu"
+
+    def __post_init__(self) -> None:
+        if not self.members.several:
+            return
+        if self.restarts.most > 1 or self.pretrain.kind != "none":
+            raise ConfigError(
+                "members has neither restarts nor pre-training. Set restarts.most to 1 and "
+                "pretrain.kind to 'none'."
+            )
+        rules = 0 if self.layer is None else len(self.members.rules)
+        count = max(1, rules) * self.members.seeds
+        try:
+            Portfolio(range(count), rounds=self.train.epochs, budget=self.members.budget)
+        except ArgumentError as error:
+            raise ConfigError(
+                f"{count} members cannot be compared within members.budget = "
+                f"{self.members.budget:g} and train.epochs = {self.train.epochs}. Give more "
+                f"epochs, a larger budget, or fewer members."
+            ) from error
 
     @classmethod
     def of(cls, data: Data, *, experiment: str, method: str, seed: int, device: str) -> "RunConfig":
@@ -89,7 +113,9 @@ class RunConfig:
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data, for records."""
-        return asdict(self)
+        data = asdict(self)
+        data["members"]["rules"] = list(self.members.rules)
+        return data
 
     def to_toml(self) -> str:
         """The text of a TOML file."""
@@ -100,6 +126,12 @@ class RunConfig:
             if table is not None:
                 lines += ["", f"[{name}]", *(_line(key, value) for key, value in table.items())]
         return "\n".join(lines) + "\n"
+
+
+def other_seeds(seed: int, count: int) -> list[int]:
+    """A seed, and those of further trainings of the same run."""
+    apart = 1_000 if seed <= MOST_SEED // 2 else -1_000
+    return [seed + apart * number for number in range(count)]
 
 
 def merged(*layers: Data) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from smtlayer.plain import is_whole, whole
 from smtlayer_studies.runs.config import RunConfig, merged, parse_settings
 from smtlayer_studies.tasks.registry import find_experiments, short_names
 
-_SHARED = ("task", "pretrain", "train", "layer", "restarts")
+_SHARED = ("task", "pretrain", "train", "layer", "restarts", "members")
 _SEED = "seed"  # an option of the task with this value gets the seed of the run
 
 

@@ -47,6 +47,7 @@ class RunRecord:
     scores: dict[str, float]
     epoch_seconds: float  # mean over the epochs of the phase "train"
     restarts: list[dict[str, float]] = field(default_factory=list)
+    members: list[dict[str, Any]] = field(default_factory=list)  # of a portfolio
     versions: dict[str, str] = field(default_factory=dict)
     machine: dict[str, str] = field(default_factory=dict)
     commit: str | None = None
@@ -63,14 +64,20 @@ class RunRecord:
         epochs: list[Epoch],
         scores: dict[str, float],
         restarts: list[dict[str, float]],
+        members: list[dict[str, Any]],
     ) -> "RunRecord":
         """A record of what just ran in this process."""
         seconds = [epoch.seconds for epoch in epochs if epoch.phase == "train"]
         return cls(
             config.experiment, config.method, config.seed, task.data_source, task.data_title, split,
             config.as_dict(), layer, [asdict(epoch) for epoch in epochs], scores,
-            sum(seconds) / len(seconds), restarts, **here(config.device),
+            sum(seconds) / len(seconds), restarts, members, **here(config.device),
         )  # fmt: skip
+
+    @property
+    def seconds(self) -> float:
+        """Seconds of training; of a portfolio those of all members."""
+        return sum(float(one["seconds"]) for one in self.members or self.epochs)
 
     @classmethod
     def read(cls, path: str | Path) -> "RunRecord":
@@ -88,7 +95,7 @@ class RunRecord:
             raise _no_record(path, "it is cut off or damaged") from error
         if not isinstance(data, dict):
             raise _no_record(path, "it holds no JSON object")
-        data = with_current_names(data)
+        data = {"members": []} | with_current_names(data)
         lacking = [f.name for f in fields(cls) if f.name not in data]
         if lacking:
             raise _no_record(path, f"no {lacking[0]!r} in it")

@@ -3,11 +3,13 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any, cast
 
 from torch import nn
 
-from smtlayer_studies.runs.config import MOST_SEED, RunConfig
+from smtlayer_studies.runs.config import RunConfig, other_seeds
 from smtlayer_studies.runs.metrics import TEST_SEED, evaluate, scored_rows, teacher_agreement
+from smtlayer_studies.runs.portfolio import train_members
 from smtlayer_studies.runs.progress import Event
 from smtlayer_studies.runs.records import Epoch, RunRecord
 from smtlayer_studies.runs.run_folder import RunFolder
@@ -69,7 +71,7 @@ def run(
         on_warning(text)
     if place is not None:
         place.write_config()
-    attempts = _train(task, config, None if place is None else place.path, on_step)
+    attempts, members = _train(task, config, place, on_step)
     best = max(attempts, key=lambda attempt: attempt.training_accuracy)
     split, scores = score(task, config, best.model, on_rows)
     if best.distillation is not None:
@@ -79,6 +81,7 @@ def run(
     record = RunRecord.of(
         config, task, split=split, layer="" if best.model.layer is None else str(best.model.layer),
         epochs=best.epochs, scores=scores, restarts=_restarts(attempts),
+        members=members,
     )  # fmt: skip
     if place is not None:
         place.save(best.model, record)
@@ -97,24 +100,35 @@ def score(
 
 
 def _train(
-    task: Task, config: RunConfig, folder: Path | None, on_step: Callable[[Event], None]
-) -> list[_Attempt]:
-    """One training, or several with other seeds while training rows come out wrong."""
+    task: Task, config: RunConfig, place: RunFolder | None, on_step: Callable[[Event], None]
+) -> tuple[list[_Attempt], list[dict[str, Any]]]:
+    """One training, or several with other seeds while training rows come out wrong, or a portfolio.
+
+    Returns also the members of the portfolio.
+    """
+    if config.members.several:
+        trainer, members = train_members(task, config, place, on_step)
+        return [_attempt(trainer, 0.0)], members
     attempts: list[_Attempt] = []
-    apart = 1_000 if config.seed <= MOST_SEED // 2 else -1_000
-    for number in range(config.restarts.most):
-        own = replace(config, seed=config.seed + apart * number)
-        place = folder if folder is None or number == 0 else folder / f"restart-{number}"
-        trainer = Trainer(task, own, place, on_step)
+    for number, seed in enumerate(other_seeds(config.seed, config.restarts.most)):
+        folder = None if place is None else place.path
+        if folder is not None and number > 0:
+            folder /= f"restart-{number}"
+        trainer = Trainer(task, replace(config, seed=seed), folder, on_step)
         model = trainer.run()
         accuracy = 0.0
         if config.restarts.most > 1:
-            rows = task.rows("train", _JUDGED_ROWS, own.seed)
+            rows = task.rows("train", _JUDGED_ROWS, seed)
             accuracy = evaluate(model, rows, task.theory, config.device)["accuracy"]
-        attempts.append(_Attempt(model, trainer.epochs, own.seed, accuracy, trainer.distillation))
+        attempts.append(_attempt(trainer, accuracy))
         if accuracy >= config.restarts.enough:
             break
-    return attempts
+    return attempts, []
+
+
+def _attempt(trainer: Trainer, accuracy: float) -> _Attempt:
+    model, seed = cast(Model, trainer.model), trainer.config.seed
+    return _Attempt(model, trainer.epochs, seed, accuracy, trainer.distillation)
 
 
 def _restarts(attempts: list[_Attempt]) -> list[dict[str, float]]:

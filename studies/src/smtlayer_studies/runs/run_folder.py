@@ -20,7 +20,7 @@ from smtlayer_studies.runs.records import (
     with_current_names,
     write_json,
 )
-from smtlayer_studies.runs.run_options import PretrainOptions, TrainOptions
+from smtlayer_studies.runs.run_options import MemberOptions, PretrainOptions, TrainOptions
 from smtlayer_studies.tasks.base import Model, Rows, SplitName, Task
 from smtlayer_studies.tasks.networks import DenseHead
 from smtlayer_studies.tasks.options import make_task, option_types
@@ -279,6 +279,8 @@ def _tables(text: str) -> dict[str, Any]:
     for name, options in (("train", TrainOptions()), ("pretrain", PretrainOptions())):
         if isinstance(data.get(name), dict):
             data[name] = asdict(options) | data[name]
+    members = data.get("members", {})
+    data["members"] = asdict(MemberOptions()) | {"rules": []} | members
     return data
 
 

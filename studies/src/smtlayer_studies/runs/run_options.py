@@ -28,12 +28,17 @@ def _plain(convert: Callable[[object], object]) -> BeforeValidator:
     return BeforeValidator(before)
 
 
-def _check_rule(text: str) -> str:
-    try:
-        parse_rule(text)
-    except ValueError as error:
-        raise ConfigError(f"layer.backward should be a blame rule. {error}") from error
-    return text
+def _rule_of(option: str) -> AfterValidator:
+    """Checks the text of a blame rule."""
+
+    def check(text: str) -> str:
+        try:
+            parse_rule(text)
+        except ValueError as error:
+            raise ConfigError(f"{option} should be a blame rule. {error}") from error
+        return text
+
+    return AfterValidator(check)
 
 
 Whole = Annotated[int, Strict(), _plain(whole)]
@@ -91,7 +96,7 @@ class LayerOptions:
 
     forward: _Forward = "smt"
     inference: _Forward = "maxsmt"
-    backward: Annotated[str, Strict(), AfterValidator(_check_rule)] = "core"
+    backward: Annotated[str, Strict(), _rule_of("layer.backward")] = "core"
     weights: Literal["logit", "softmax"] = "logit"
     scale: Literal["gradient", "batch"] = "gradient"
     backend: Literal["auto", "table", "circuit", "sat", "z3", "enumerate"] = "auto"
@@ -124,6 +129,21 @@ class RestartOptions:
 
     most: _Positive = 1  # trainings at most; the one with the best training accuracy is kept
     enough: Number = 0.99  # training accuracy from which on there is no other start
+
+
+@dataclass(frozen=True, config=Checked)
+class MemberOptions:
+    """A portfolio: trainings with several rules and seeds, of which only the best is finished."""
+
+    rules: tuple[Annotated[str, Strict(), _rule_of("each of members.rules")], ...] = ()
+    seeds: _Positive = 1  # trainings per rule; without rules, of the layer's own
+    enough: Number = 0.95  # training accuracy in an epoch with which a member wins at once
+    budget: Annotated[Number, Field(ge=1)] = 2.0  # most epochs of all, over those of one
+
+    @property
+    def several(self) -> bool:
+        """Whether there is a portfolio."""
+        return bool(self.rules) or self.seeds > 1
 
 
 def check_device(name: str) -> str:
