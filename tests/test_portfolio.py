@@ -166,6 +166,23 @@ def test_the_random_numbers_and_gradients_outside_stay_as_they_are():
     assert (random.random(), np.random.rand()) == expected[1:]
 
 
+def test_the_generators_of_gpus_are_swapped_as_well(monkeypatch):
+    gpu, seen = [0], {1: [], 10: []}  # a generator whose state is a number
+    monkeypatch.setattr(torch.cuda, "is_initialized", lambda: True)
+    monkeypatch.setattr(torch.cuda, "get_rng_state_all", lambda: list(gpu))
+    monkeypatch.setattr(torch.cuda, "set_rng_state_all", lambda states: gpu.__setitem__(0, *states))
+
+    def train(setting):
+        for _ in range(3):
+            gpu[0] += setting
+            seen[setting].append(gpu[0])
+            yield setting / 100
+
+    Portfolio([1, 10], rounds=3, keep={2: 1}).run(train)
+    assert seen == {1: [1, 2], 10: [10, 20, 30]}
+    assert gpu == [0]
+
+
 def test_trainings_are_closed_even_if_somebody_keeps_them():
     kept = []
 
