@@ -8,5 +8,6 @@ from smtlayer.lab.problems import LabProblem as LabProblem
 from smtlayer.lab.problems import LabRows as LabRows
 from smtlayer.lab.problems import problem_of as problem_of
 from smtlayer.lab.readings import readings as readings
+from smtlayer.solvers.readings.kinds import FACT as FACT
 from smtlayer.solvers.readings.result import ReadingClass as ReadingClass
 from smtlayer.solvers.readings.result import Readings as Readings

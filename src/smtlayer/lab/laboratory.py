@@ -10,6 +10,7 @@ Scores are measured on all combinations of symbols that the problem tests, wheth
 shows them. A rule chosen by these scores has seen the tested combinations, but no test images.
 """
 
+import itertools
 import math
 import time
 from collections import Counter
@@ -25,6 +26,7 @@ from smtlayer.lab.problems import MAX_MODELS, LabProblem, LabRows, problem_of
 from smtlayer.nn import BlameRule, SMTLayer, parse_rule
 from smtlayer.plain import is_whole, make_plain
 from smtlayer.solvers import Table
+from smtlayer.solvers.readings.kinds import FACT
 from smtlayer.solvers.table.models import list_models
 from smtlayer.theory import Theory
 
@@ -219,23 +221,27 @@ class _Readers:
     """Trainable logits for each value of the symbols and each seed, in place of a network."""
 
     def __init__(self, problem: LabProblem, seeds: int, start: float) -> None:
-        self._widths, self._readers = list(problem.widths), problem.readers
+        self._widths, self._trained = list(problem.widths), max(problem.readers) + 1
+        self.given = problem.given
+        # Each fact has its own reader after the trained ones, which reads it right.
+        after = itertools.count(self._trained)
+        self._readers = [next(after) if reader == FACT else reader for reader in problem.readers]
         every = torch.cat([problem.shown.inputs, problem.tested.inputs])
         parts = torch.split(every, self._widths, dim=-1)
         self.signs = []  # (kinds, width) per reader
-        for reader in range(max(self._readers) + 1):
+        for reader in range(next(after)):
             own = [p for p, r in zip(parts, self._readers, strict=True) if r == reader]
             self.signs.append(torch.unique(torch.cat(own), dim=0))
-        self.logits = []  # (S, kinds, width) per reader
-        for reader, signs in enumerate(self.signs):
+        self.logits = []  # (S, kinds, width) per trained reader
+        for reader, signs in enumerate(self.signs[: self._trained]):
             sources = [torch.Generator().manual_seed(1009 * seed + reader) for seed in range(seeds)]
             drawn = torch.stack([torch.randn(signs.shape, generator=source) for source in sources])
             self.logits.append(drawn.mul_(start).requires_grad_())
 
     @property
     def kinds(self) -> int:
-        """Number of values of all symbols."""
-        return sum(map(len, self.signs))
+        """Number of values of all symbols that are read."""
+        return sum(map(len, self.signs[: self._trained]))
 
     def kinds_in(self, inputs: Tensor) -> Tensor:
         """The index of each symbol's value: (C, n) to (C, symbols)."""
@@ -249,12 +255,14 @@ class _Readers:
     def read(self, kinds: Tensor) -> Tensor:
         """The logits of each seed: (S, B, symbols) to (S, B, n)."""
         seeds = torch.arange(len(kinds))[:, None]
-        read = [self.logits[r][seeds, kinds[..., i]] for i, r in enumerate(self._readers)]
+        facts = [s.float().expand(len(kinds), -1, -1) for s in self.signs[self._trained :]]
+        logits = [*self.logits, *facts]
+        read = [logits[r][seeds, kinds[..., i]] for i, r in enumerate(self._readers)]
         return torch.cat(read, dim=-1)
 
     def right(self) -> Tensor:
         """The fraction of values that are read right: (S,)."""
-        pairs = zip(self.logits, self.signs, strict=True)
+        pairs = zip(self.logits, self.signs, strict=False)
         return torch.cat([((x > 0) == (s > 0)).all(-1) for x, s in pairs], dim=-1).double().mean(-1)
 
 
@@ -284,13 +292,14 @@ def _train(
     kinds, wanted = readers.kinds_in(problem.shown.inputs), problem.shown.outputs.float()
     optimizer = torch.optim.SGD(readers.logits, lr=options.lr, momentum=0.9, nesterov=True)
     n, m = problem.theory.n_inputs, problem.theory.n_outputs
+    noise = options.noise if readers.given is None else options.noise * ~readers.given
     for step in range(options.steps):
         layer.progress = step / options.steps
         optimizer.param_groups[0]["lr"] = options.lr_at(layer.progress)
         rows = torch.randint(len(problem.shown), (seeds, options.rows))
         logits = readers.read(kinds[rows])
-        logits = logits + options.noise * torch.randn_like(logits)
-        outputs = layer(logits)
+        logits = logits + noise * torch.randn_like(logits)
+        outputs = layer(logits, given=readers.given)
         optimizer.zero_grad()
         # The layer scales the gradient of a row by n: this makes it a mean over the rows of a seed.
         outputs.backward(-wanted[rows] * (n / m / options.rows))
@@ -306,7 +315,7 @@ def _accuracy(rows: LabRows, layer: SMTLayer, readers: _Readers) -> Tensor:
     seeds = len(readers.logits[0])
     logits = readers.read(readers.kinds_in(rows.inputs).expand(seeds, -1, -1))
     layer.eval()
-    right: Tensor = (layer(logits) == rows.outputs).all(-1)
+    right: Tensor = (layer(logits, given=readers.given) == rows.outputs).all(-1)
     layer.train()
     return right.double().mean(-1)
 

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from smtlayer.errors import ConfigError, TheoryError, TooManyModelsError
 from smtlayer.solvers.readings.answers import Answers, determined_rows
-from smtlayer.solvers.readings.kinds import Kinds, shared_readers
+from smtlayer.solvers.readings.kinds import FACT, Kinds, shared_readers
 from smtlayer.solvers.readings.rows import Rows, read_rows
 from smtlayer.solvers.table.models import list_models
 from smtlayer.theory import Theory
@@ -37,10 +37,16 @@ class LabProblem:
     name: str
     theory: Theory
     widths: tuple[int, ...]  # columns of each symbol, in order
-    readers: tuple[int, ...]  # index of the reader of each symbol; symbols may share one
+    readers: tuple[int, ...]  # index of the reader of each symbol, or FACT; symbols may share one
     shown: LabRows
     tested: LabRows
     left_out: int = 0  # inputs that do not determine the outputs, and are not used
+
+    @property
+    def given(self) -> Tensor | None:
+        """The input columns of symbols that are facts, (n,) bool; None if no symbol is one."""
+        facts = torch.tensor([reader == FACT for reader in self.readers])
+        return facts.repeat_interleave(torch.tensor(self.widths)) if facts.any() else None
 
     @property
     def choices(self) -> int:

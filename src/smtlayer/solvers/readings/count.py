@@ -35,7 +35,8 @@ def count_readings(
     labels = [tuple(row) for row in distinct[:, theory.n_inputs :].tolist()]
     places = kinds.places(distinct[:, : theory.n_inputs]).tolist()
     rows = list(zip(places, labels, strict=True))
-    found, complete = find_fitting(kinds.truth.tolist(), rows, answers, limit)
+    truth = kinds.truth.tolist()
+    found, complete = find_fitting(truth, rows, answers, limit, kinds.fixed)
     every = _determined(kinds, answers)
     tests = every if tested is None else tested[0][_follow(tested, answers)]
     test = _compare(kinds, answers, tests, found)

@@ -14,6 +14,9 @@ from smtlayer.theory import Symbol, Theory
 
 _NAMES = 3  # of symbols that share a reader; of more, the first and the last
 
+FACT = -1
+"""In place of the index of a reader: the symbol is not read but given as a fact."""
+
 Kind = tuple[int, tuple[int, ...]]  # a reader, and the true signs of a symbol
 
 
@@ -53,7 +56,7 @@ class Kinds:
     """The kinds in some rows: the different signs that the symbols of each reader have there.
 
     A reading is an array of the signs that each kind is read as, kind after kind. In the true
-    reading, `truth`, they are the kind's own.
+    reading, `truth`, they are the kind's own, and so they are in all readings for facts (`fixed`).
     """
 
     def __init__(
@@ -70,6 +73,8 @@ class Kinds:
         self.starts = list(accumulate((len(signs) for _, signs in found), initial=0))[:-1]
         self.truth = np.array([x for _, signs in found for x in signs], dtype=np.int8)
         self._start = dict(zip(found, self.starts, strict=True))
+        facts = [range(i, i + len(signs)) for (r, signs), i in self._start.items() if r == FACT]
+        self.fixed = [place for fact in facts for place in fact]
 
     def places(self, inputs: Tensor) -> NDArray[np.intp]:
         """Where in a reading the signs of input columns are; -1 for a kind that is not here.
@@ -89,13 +94,16 @@ class Kinds:
         kinds = {kind for row in inputs.tolist() for kind in self._in_row(row)} - self._start.keys()
         found: dict[str, list[Any]] = {}
         for reader, signs in kinds:
-            found.setdefault(self._names[reader], []).append(self._first[reader].value(signs))
+            if reader != FACT:
+                found.setdefault(self._names[reader], []).append(self._first[reader].value(signs))
         return {name: tuple(sorted(values)) for name, values in sorted(found.items())}
 
     def values(self, reading: NDArray[np.int8]) -> dict[str, dict[Any, Any]]:
         """The value that each kind is read as, by reader."""
-        found: dict[str, dict[Any, Any]] = {name: {} for name in self._names.values()}
+        found: dict[str, dict[Any, Any]] = {n: {} for r, n in self._names.items() if r != FACT}
         for (reader, signs), start in self._start.items():
+            if reader == FACT:
+                continue
             read, part = reading[start : start + len(signs)].tolist(), self._first[reader]
             found[self._names[reader]][part.value(signs)] = part.value(read)
         return found

@@ -19,8 +19,9 @@ from smtlayer.solvers.z3_calls import OutOfWorkError
 
 
 def find_fitting(
-    truth: Sequence[int], rows: Sequence[tuple[list[int], Signs]], answers: Answers, limit: int
-) -> tuple[NDArray[np.int8], bool]:
+    truth: Sequence[int], rows: Sequence[tuple[list[int], Signs]], answers: Answers, limit: int,
+    fixed: Sequence[int] = (),
+) -> tuple[NDArray[np.int8], bool]:  # fmt: skip
     """All readings that fit, up to a limit, and whether these are all.
 
     Args:
@@ -28,6 +29,7 @@ def find_fitting(
         rows: For each row, where in a reading its inputs are, and its outputs.
         answers: The answers of the theory.
         limit: The largest number of readings.
+        fixed: Places in a reading that are as in the true one.
 
     Shape:
         - result: (N, columns).
@@ -35,6 +37,7 @@ def find_fitting(
     search = _Search(len(truth), rows, answers)
     found = [list(truth)] if search.broken_row(truth) is None else []
     search.solver.add([[-x * sign for x, sign in enumerate(truth, 1)]])
+    search.solver.add([[(i + 1) * truth[i]] for i in fixed])
     more = True
     try:
         while (more := search.next()) and len(found) < limit:
