@@ -247,7 +247,7 @@ def test_what_can_be_refused_at_once_is_refused_before_data_are_loaded(
     def late(*args):
         pytest.fail("data were loaded")
 
-    for name in ("addition.task.load_digits", "sudoku.task.load_digits", "sudoku.task.load_boards"):
+    for name in ("digit_task.load_digits", "sudoku.task.load_digits", "sudoku.task.load_boards"):
         monkeypatch.setattr(f"smtlayer_studies.tasks.{name}", late)
     with pytest.raises(ConfigError, match=re.escape(message)):
         make_task(options)

@@ -146,7 +146,8 @@ def explain_examples(
     wanted = (batch.targets * 2 - 1).to(torch.int8)
     if batch.asked is not None:
         wanted = torch.where(batch.asked, wanted, 0)
-    explanations = layer.explain(examples.logits, wanted, batch.known, runner_up=runner_up)
+    masks = (batch.known, batch.given)
+    explanations = layer.explain(examples.logits, wanted, *masks, runner_up=runner_up)
     alone = [examples.pick(torch.tensor([i])) for i in range(len(numbers))]
     return [
         ExampleReport(run.task.view, split, number, _as_explained(example, why), why)

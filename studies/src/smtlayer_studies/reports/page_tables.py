@@ -19,8 +19,10 @@ from smtlayer_studies.runs import RunConfig, RunFolder, RunRecord, load_experime
 _SCORES = {
     "accuracy": "accuracy",
     "unseen_accuracy": "accuracy on combinations that training does not show",
+    "seen_accuracy": "accuracy on combinations that training shows",
     "output_symbols": "of single outputs right",
     "representation": "of symbols read right by the network",
+    "seen_representation": "of these in combinations that training shows",
     "overruled": "of examples with an input that the solver overruled",
     "unanswered": "of examples on which the solver gave up: raise layer.timeout_ms",
 }

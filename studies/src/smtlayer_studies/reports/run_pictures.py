@@ -13,7 +13,7 @@ from smtlayer.nn import SMTLayer
 from smtlayer.solvers import Solution
 from smtlayer_studies.reports.curves import draw_curves
 from smtlayer_studies.runs import Run
-from smtlayer_studies.tasks.base import Model, Rows, SplitName, Task
+from smtlayer_studies.tasks.base import Batch, Model, Rows, SplitName, Task, with_facts
 from smtlayer_studies.tasks.examples import Examples
 from smtlayer_studies.tasks.marks import save
 
@@ -86,12 +86,13 @@ def collect_examples(
     batch = rows.batch(index)
     parts = torch.split(batch.features, 100)
     logits = torch.cat([model.network(part.to(device)).float().cpu() for part in parts])
-    answer = _answers(layer, logits, batch.known, at_once)
+    logits = with_facts(logits, batch.facts)
+    answer = _answers(layer, logits, batch, at_once)
     asked = torch.arange(len(answer.status))
     return Examples(layer.theory, batch.pick(asked), logits[asked], answer)
 
 
-def _answers(layer: SMTLayer, logits: Tensor, known: Tensor | None, least: int) -> Solution:
+def _answers(layer: SMTLayer, logits: Tensor, batch: Batch, least: int) -> Solution:
     """Solves batches until all are done or the time is up.
 
     A badly misread example may take the solver seconds, which is too long for a figure.
@@ -99,7 +100,8 @@ def _answers(layer: SMTLayer, logits: Tensor, known: Tensor | None, least: int) 
     start, parts = time.perf_counter(), []
     for place in range(0, len(logits), least):
         rows = slice(place, place + least)
-        parts.append(layer.solve(logits[rows], None if known is None else known[rows]))
+        masks = (None if mask is None else mask[rows] for mask in (batch.known, batch.given))
+        parts.append(layer.solve(logits[rows], *masks))
         if time.perf_counter() - start > _PATIENCE:
             break
     return Solution(*(torch.cat([getattr(p, f.name) for p in parts]) for f in fields(Solution)))

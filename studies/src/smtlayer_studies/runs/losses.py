@@ -6,7 +6,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from smtlayer_studies.tasks.base import Batch, Model
+from smtlayer_studies.tasks.base import Batch, Model, with_facts
 
 
 def task_loss(outputs: Tensor, batch: Batch) -> Tensor:
@@ -15,11 +15,20 @@ def task_loss(outputs: Tensor, batch: Batch) -> Tensor:
     return F.binary_cross_entropy_with_logits(outputs, batch.targets.to(outputs), weight)
 
 
+def with_labels(loss: Tensor, logits: Tensor, batch: Batch) -> Tensor:
+    """A loss plus the binary cross-entropy over the inputs that have a label themselves."""
+    if batch.labels is None:
+        return loss
+    labelled = batch.labels != 0
+    errors = F.softplus(-logits * batch.labels) * labelled
+    return loss + errors.sum() / labelled.sum().clamp(min=1)
+
+
 def cross_entropy(model: Model, batch: Batch) -> tuple[Tensor, Tensor]:
-    """`task_loss` of the outputs, and the share of examples that are right."""
-    _, outputs = model(batch.features, batch.known)
+    """`task_loss` of the outputs, `with_labels`, and the share of examples that are right."""
+    logits, outputs = model(batch.features, batch.known, batch.facts)
     right = batch.correct(outputs.detach(), all_outputs=False).float().mean()
-    return task_loss(outputs, batch), right
+    return with_labels(task_loss(outputs, batch), logits, batch), right
 
 
 def likelihood(model: Model, batch: Batch) -> tuple[Tensor, Tensor]:
@@ -32,9 +41,11 @@ def likelihood(model: Model, batch: Batch) -> tuple[Tensor, Tensor]:
     """
     if model.layer is None:
         return cross_entropy(model, batch)
-    log_prob = model.layer.log_prob(model.network(batch.features), wanted(batch), batch.known)
+    logits = with_facts(model.network(batch.features), batch.facts)
+    log_prob = model.layer.log_prob(logits, wanted(batch), batch.known, batch.given)
     right = (log_prob.detach() > -math.log(2)).float().mean()
-    return -log_prob.where(log_prob.isfinite(), 0).mean(), right
+    loss = -log_prob.where(log_prob.isfinite(), 0).mean()
+    return with_labels(loss, logits, batch), right
 
 
 def wanted(batch: Batch) -> Tensor:

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from smtlayer.solvers import Status
 from smtlayer.theory import Theory
 from smtlayer_studies.runs.config import RunConfig
-from smtlayer_studies.tasks.base import Batch, Model, Rows, SplitName, Task
+from smtlayer_studies.tasks.base import Batch, Model, Rows, SplitName, Task, with_facts
 
 _AT_ONCE = 500  # rows
 TEST_SEED = 1_000_003  # apart from training seeds; each seed has the same test examples
@@ -28,6 +28,8 @@ def evaluate(
     - `accuracy`: examples whose outputs are all right. An example without a model is wrong. For a
       conventional network only the outputs of its loss count.
     - `unseen_accuracy`: the same over combinations that training does not show.
+    - `seen_accuracy`, `seen_representation`: `accuracy` and `representation` over combinations that
+      training shows; missing if it shows all of them.
     - `output_symbols`: single outputs that are right, of those that the task asks for.
     - `representation`: with a layer, input symbols of which the network reads all bits right.
     - `overruled`: with a layer, examples whose inputs contradict the theory. The rule `maxsmt`
@@ -50,6 +52,8 @@ def evaluate(
     joined = {name: torch.cat(some) for name, some in parts.items()}
     if not joined.get("unanswered", torch.zeros(1)).any():
         joined.pop("unanswered", None)
+    if not len(joined["unseen_accuracy"]):
+        joined = {name: part for name, part in joined.items() if not name.startswith("seen_")}
     return {name: part.double().mean().item() for name, part in joined.items() if len(part)}
 
 
@@ -84,28 +88,30 @@ def teacher_agreement(distillation: nn.Module, rows: Rows, device: str) -> float
 def _scores(model: Model, batch: Batch, theory: Theory) -> dict[str, Tensor]:
     layer = model.layer
     if layer is None:
-        _, outputs = model(batch.features)
+        _, outputs = model(batch.features, facts=batch.facts)
         answered = batch.correct(outputs, all_outputs=False)
         scores = {}
     else:
         logits = model.network(batch.features).float()
-        solution = layer.solve(logits, batch.known)
+        solution = layer.solve(with_facts(logits, batch.facts), batch.known, batch.given)
         outputs = solution.outputs
         answered = batch.correct(outputs, all_outputs=True)
         read = ((logits > 0) == (batch.symbols > 0)) | (batch.symbols == 0)
         whole = _by_symbol(read, theory.input_widths)
         known = _by_symbol(batch.symbols != 0, theory.input_widths)
         unknown = solution.status == Status.UNKNOWN
+        seen = known & batch.seen[:, None]
         scores = {
-            "representation": whole[known], "overruled": (solution.cost > 0) & ~unknown,
+            "representation": whole[known], "seen_representation": whole[seen],
+            "overruled": (solution.cost > 0) & ~unknown,
             "unanswered": unknown,
         }  # fmt: skip
     right = ((outputs > 0) == (batch.targets > 0.5)) & (outputs != 0)
     asked = torch.ones_like(right) if batch.asked is None else batch.asked
     symbols = _by_symbol(right, theory.output_widths)[_by_symbol(asked, theory.output_widths)]
-    unseen = answered[~batch.seen]
     return scores | {
-        "accuracy": answered, "unseen_accuracy": unseen, "output_symbols": symbols,
+        "accuracy": answered, "unseen_accuracy": answered[~batch.seen],
+        "seen_accuracy": answered[batch.seen], "output_symbols": symbols,
     }  # fmt: skip
 
 

@@ -1,6 +1,6 @@
 """The protocol of a task, its batches, and the model that puts a layer on top of a network."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 
@@ -14,6 +14,7 @@ from smtlayer.theory import Theory
 if TYPE_CHECKING:  # views show batches
     from smtlayer_studies.tasks.view import View
 
+Combinations = Sequence[Sequence[int]]  # each has one value per input symbol
 SplitName = Literal["train", "validation", "test"]
 
 
@@ -27,6 +28,13 @@ class Batch:
     seen: Tensor  # (B,) bool: whether training shows this combination of symbols
     known: Tensor | None = None  # (B, n) bool: inputs that the network sets; None for all
     asked: Tensor | None = None  # (B, m) bool: outputs that enter the loss; None for all
+    facts: Tensor | None = None  # (B, n) int8: signs of inputs that are facts, else 0
+    labels: Tensor | None = None  # (B, n) int8: the same for inputs that have a label themselves
+
+    @property
+    def given(self) -> Tensor | None:
+        """The inputs that are facts, as `SMTLayer` expects them: (B, n) bool."""
+        return None if self.facts is None else self.facts != 0
 
     def to(self, device: torch.device) -> "Batch":
         """The same batch on a device."""
@@ -60,6 +68,8 @@ class Rows:
     seen: Tensor  # (N,) bool
     known: Tensor | None = None  # (N, n) bool
     asked: Tensor | None = None  # (N, m) bool
+    facts: Tensor | None = None  # (N, n) int8
+    labels: Tensor | None = None  # (N, n) int8
     bank: Tensor | None = None  # (M, height, width) uint8, 0 for paper and 255 for ink
     side_by_side: bool = False  # the images of an example form one wide image
 
@@ -77,11 +87,11 @@ class Rows:
             features = self.bank[features].float() / 255  # (B, ..., height, width)
             if self.side_by_side:
                 features = features.movedim(1, 2).flatten(2)  # (B, height, all widths)
-        known = None if self.known is None else self.known[index]
-        asked = None if self.asked is None else self.asked[index]
+        options = (self.known, self.asked, self.facts, self.labels)
         return Batch(
-            features, self.targets[index], self.symbols[index], self.seen[index], known, asked
-        )
+            features, self.targets[index], self.symbols[index], self.seen[index],
+            *(None if option is None else option[index] for option in options),
+        )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -173,17 +183,24 @@ class Model(nn.Module):
         self.network = network
         self.head = head
 
-    def forward(self, features: Tensor, known: Tensor | None = None) -> tuple[Tensor, Tensor]:
+    def forward(
+        self, features: Tensor, known: Tensor | None = None, facts: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
         """The logits between network and head, and the outputs."""
-        logits = self.network(features)
+        logits = with_facts(self.network(features), facts)
         if isinstance(self.head, SMTLayer):
-            return logits, self.head(logits, known)
+            return logits, self.head(logits, known, None if facts is None else facts != 0)
         return logits, self.head(logits)
 
     @property
     def layer(self) -> SMTLayer | None:
         """The layer, if the head is one."""
         return self.head if isinstance(self.head, SMTLayer) else None
+
+
+def with_facts(logits: Tensor, facts: Tensor | None) -> Tensor:
+    """The logits with the signs of the facts in their place, which have no gradient."""
+    return logits if facts is None else torch.where(facts != 0, facts.to(logits), logits)
 
 
 def check_validation(name: str, share: float) -> None:

@@ -12,7 +12,7 @@ from torch import Tensor
 from smtlayer.nn import SMTLayer
 from smtlayer.solvers import Solution
 from smtlayer.theory import Theory, to_signs
-from smtlayer_studies.tasks.base import Batch
+from smtlayer_studies.tasks.base import Batch, with_facts
 
 _MOST_LISTED = 12
 
@@ -75,13 +75,14 @@ class Examples:
 
     theory: Theory
     batch: Batch
-    logits: Tensor  # (B, n)
+    logits: Tensor  # (B, n), with the signs of facts in their place
     answer: Solution
 
     @classmethod
     def of(cls, layer: SMTLayer, logits: Tensor, batch: Batch) -> "Examples":
         """Solves a batch with a layer in its current mode."""
-        return cls(layer.theory, batch, logits, layer.solve(logits, batch.known))
+        logits = with_facts(logits, batch.facts)
+        return cls(layer.theory, batch, logits, layer.solve(logits, batch.known, batch.given))
 
     def __len__(self) -> int:
         return len(self.logits)
@@ -149,9 +150,12 @@ class Examples:
         return found
 
     def answers(self, i: int) -> tuple[str, str]:
-        """The outputs of an example as the solver has them, and the true ones."""
+        """The outputs of an example as the solver has them, after its facts, and the true ones."""
         found, wanted = self.outputs(i)
-        text = ", ".join(f"{name} = {value}" for name, value in found.items())
+        signs = self.batch.facts
+        given = {} if signs is None else self.theory.decode_inputs(signs[i])
+        facts = {name: value for name, value in given.items() if value is not None}
+        text = ", ".join(f"{name} = {value}" for name, value in (facts | found).items())
         truth = ", ".join(str(value) for value in wanted.values())
         return (text if self.answered[i] else "no answer"), truth
 

@@ -12,15 +12,16 @@ from smtlayer.errors import ConfigError
 from smtlayer.theory import Theory
 from smtlayer_studies.tasks.addition.theory import addition_theory
 from smtlayer_studies.tasks.base import Pretraining, Rows, SplitName, check_validation
+from smtlayer_studies.tasks.digit_task import DigitTask
 from smtlayer_studies.tasks.images import ImagesView
-from smtlayer_studies.tasks.mnist import DigitData, Source, load_digits
+from smtlayer_studies.tasks.mnist import DigitData, Source
 from smtlayer_studies.tasks.networks import DigitAutoencoder, DigitNetwork
 from smtlayer_studies.tasks.view import View
 
 
 @final
 @dataclass(frozen=True, eq=False, kw_only=True)
-class MnistAddition:
+class MnistAddition(DigitTask):
     """Read two images of digits and add them, having seen only some of the 100 pairs of digits.
 
     Args:
@@ -48,21 +49,6 @@ class MnistAddition:
                 f"mnist-addition: percent must be from 10 to 100. Got {self.percent}."
             )
         check_validation("images", self.validation)
-
-    @property
-    def data_source(self) -> str:
-        """`"mnist"` or `"sample"`."""
-        return self._digits.source
-
-    @property
-    def data_title(self) -> str:
-        """The data in words."""
-        return self._digits.title
-
-    @property
-    def scored_split(self) -> SplitName:
-        """Which split is scored."""
-        return "validation" if self.validation else "test"
 
     @cached_property
     def theory(self) -> Theory:
@@ -98,11 +84,6 @@ class MnistAddition:
     def network(self) -> nn.Module:
         """The paper's digit reader, shared by both digits."""
         return DigitNetwork()
-
-    @cached_property
-    def _digits(self) -> DigitData:
-        found = self.digits or load_digits(self.data, self.data_dir)
-        return found.with_validation(self.validation)
 
     @cached_property
     def _targets(self) -> Tensor:

@@ -11,17 +11,18 @@ from torch import nn
 from smtlayer.errors import ConfigError
 from smtlayer.theory import Theory
 from smtlayer_studies.tasks.base import Pretraining, Rows, SplitName, check_validation
+from smtlayer_studies.tasks.digit_task import DigitTask
 from smtlayer_studies.tasks.long_addition.data import digits_of_sum, rows_of_images
 from smtlayer_studies.tasks.long_addition.network import DigitReader
 from smtlayer_studies.tasks.long_addition.theory import long_addition_theory
 from smtlayer_studies.tasks.long_addition.view import LongAdditionView
-from smtlayer_studies.tasks.mnist import DigitData, Source, load_digits
+from smtlayer_studies.tasks.mnist import DigitData, Source
 from smtlayer_studies.tasks.view import View
 
 
 @final
 @dataclass(frozen=True, eq=False, kw_only=True)
-class LongAddition:
+class LongAddition(DigitTask):
     """Read two numbers of several digits, one image per digit, and add them.
 
     The usual protocol: every image occurs in one example, so 60,000 training images make
@@ -49,21 +50,6 @@ class LongAddition:
         if self.length < 1:
             raise ConfigError(f"long-addition: length must be at least 1. Got {self.length}.")
         check_validation("images", self.validation)
-
-    @property
-    def data_source(self) -> str:
-        """`"mnist"` or `"sample"`."""
-        return self._digits.source
-
-    @property
-    def data_title(self) -> str:
-        """The data in words."""
-        return self._digits.title
-
-    @property
-    def scored_split(self) -> SplitName:
-        """Which split is scored."""
-        return "validation" if self.validation else "test"
 
     @cached_property
     def view(self) -> View:
@@ -98,8 +84,3 @@ class LongAddition:
     def network(self) -> nn.Module:
         """The paper's digit reader with ten outputs, shared by all digits."""
         return DigitReader()
-
-    @cached_property
-    def _digits(self) -> DigitData:
-        found = self.digits or load_digits(self.data, self.data_dir)
-        return found.with_validation(self.validation)
