@@ -32,6 +32,7 @@ from smtlayer_studies.reports.result_tables import (
 )
 from smtlayer_studies.reports.results import Result, holds_records, read_results, results_of
 from smtlayer_studies.reports.results_plot import draw_table
+from smtlayer_studies.reports.untuned import shortcut_table, untuned_table
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent
@@ -237,6 +238,18 @@ def published(folder: Path = ROOT / "studies" / "results") -> str:
     return markdown([table]) if table.rows else "No records yet."
 
 
+def untuned(folder: Path = ROOT / "studies" / "results") -> str:
+    """Problems for which no setting was tuned; empty without records."""
+    table = untuned_table(results_in(folder))
+    return markdown([table]) if table.rows else ""
+
+
+def mnist_half(folder: Path = ROOT / "studies" / "results") -> str:
+    """MNIST-Half, with and without what tells its readings apart; empty without records."""
+    table = shortcut_table(results_in(folder))
+    return markdown([table]) if table.rows else ""
+
+
 def likelihood(folder: Path = ROOT / "studies" / "results") -> str:
     """A section on trainings by likelihood and by blame rules; empty without records of both."""
     table = likelihood_table(results_in(folder))
@@ -325,6 +338,8 @@ INLINE = {
 RESULTS = {
     "table1": table1,
     "published": published,
+    "untuned": untuned,
+    "mnist-half": mnist_half,
     "summary": results_summary,
     "one-rule": one_rule,
     "likelihood": likelihood,

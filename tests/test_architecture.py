@@ -89,7 +89,7 @@ def studied_names() -> set[str]:
     """The words in the names of experiments and data sets, without those of plain English."""
     names = {*experiment_names(), *(file.dataset for file in DATA_FILES.values())}
     words = {word for name in names for word in name.split("-")}
-    plain = {"addition", "long", "puzzle", "visual"}
+    plain = {"addition", "half", "long", "paper", "puzzle", "visual"}
     return {word for word in words if not word.isdecimal()} - plain
 
 

@@ -164,7 +164,7 @@ def test_completion_offers_what_the_library_knows():
 
 
 def test_completion_offers_what_the_studies_know():
-    short = {"long-addition", "mnist-addition", "visual-algebra", "visual-sudoku"}
+    short = {"digit-problem", "long-addition", "mnist-addition", "visual-algebra", "visual-sudoku"}
     assert {*studies.experiments("")} - short == {*experiment_names()}
     assert all(load_experiment(name) for name in studies.experiments(""))
     for name in experiment_names():

@@ -124,7 +124,8 @@ def test_a_task_that_cannot_be_imported_is_left_out(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
     with pytest.warns(UserWarning, match=r"task no_such_module:TASK is left out: No module named"):
         assert set(find_tasks()) == {
-            "mnist-addition", "visual-algebra", "liars-puzzle", "long-addition", "visual-sudoku",
+            "mnist-addition", "visual-algebra", "digit-problem", "liars-puzzle", "long-addition",
+            "visual-sudoku",
         }  # fmt: skip
 
 

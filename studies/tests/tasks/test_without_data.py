@@ -15,6 +15,8 @@ TASKS = [
     ({"name": "visual-algebra", "configuration": 2}, (28, 224), "VisualAlgebra(configuration=2, "),
     ({"name": "liars-puzzle", "words": "glove-100d"}, (3, 10), "LiarsPuzzle(as_printed=False, wor"),
     ({"name": "long-addition"}, (4, 28, 28), "LongAddition(length=2, data='auto', validation=0.0)"),
+    ({"name": "digit-problem"}, (2, 28, 28), "DigitProblem(problem='mnist-half', extra=(), fac"),
+    ({"name": "digit-problem", "problem": "roster"}, (4, 28, 28), "DigitProblem(problem='roster'"),
     ({"name": "visual-sudoku"}, (81, 28, 28), "VisualSudoku(percent=100, data='auto', valid"),
 ]  # fmt: skip
 NEEDY = [
@@ -22,6 +24,7 @@ NEEDY = [
     ({"name": "visual-algebra", "configuration": 2, "data": "sample"}, "emnist-letters is needed"),
     ({"name": "liars-puzzle", "words": "glove-100d"}, "glove-100d is needed"),
     ({"name": "long-addition", "data": "mnist"}, "mnist-train-images is needed"),
+    ({"name": "digit-problem", "data": "mnist"}, "mnist-train-images is needed"),
     ({"name": "visual-sudoku", "data": "mnist"}, "mnist-train-images is needed"),
 ]
 
@@ -32,8 +35,8 @@ def _no_data(monkeypatch, tmp_path):
         raise AssertionError("data are loaded")
 
     monkeypatch.setenv("SMTLAYER_DATA", str(tmp_path / "nothing"))
-    for module in ("addition", "algebra", "long_addition", "sudoku"):
-        monkeypatch.setattr(f"smtlayer_studies.tasks.{module}.task.load_digits", load)
+    for module in ("digit_task", "algebra.task", "sudoku.task"):
+        monkeypatch.setattr(f"smtlayer_studies.tasks.{module}.load_digits", load)
 
 
 def test_every_task_is_here():
@@ -73,7 +76,8 @@ print([name for name in ("torch", "z3", "numpy", "smtlayer") if name in sys.modu
 """
     done = python(code)
     assert done.stdout.splitlines() == [
-        "5 14 6 {'mnist-addition': 'mnist-addition-10', 'visual-algebra': 'visual-algebra-1', "
-        "'long-addition': 'long-addition-2', 'visual-sudoku': 'visual-sudoku-100'}",
+        "6 18 10 {'mnist-addition': 'mnist-addition-10', 'visual-algebra': 'visual-algebra-1', "
+        "'digit-problem': 'mnist-half', 'long-addition': 'long-addition-2', "
+        "'visual-sudoku': 'visual-sudoku-100'}",
         "[]",
     ]

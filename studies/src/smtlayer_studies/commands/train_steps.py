@@ -30,8 +30,6 @@ from smtlayer_studies import runs as training
 from smtlayer_studies.runs.run_folder import RunFolder
 from smtlayer_studies.tasks.registry import default_task
 
-_USUAL_METHODS = ("conventional", "best")
-
 
 def train_experiment(
     name: str,
@@ -79,7 +77,8 @@ def _folder(out: str | None, experiment: training.Experiment) -> Path:
 
 
 def _usual_methods(experiment: training.Experiment) -> list[str]:
-    usual = [name for name in _USUAL_METHODS if name in experiment.methods]
+    ours = "best" if "best" in experiment.methods else "one-rule"
+    usual = [name for name in ("conventional", ours) if name in experiment.methods]
     return usual or list(experiment.methods)
 
 

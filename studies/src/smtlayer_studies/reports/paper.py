@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from smtlayer_studies.reports.published import PUBLISHED
+from smtlayer_studies.reports.published import PUBLISHED, UNTUNED
 from smtlayer_studies.runs import RunConfig
 
 RESULTS_TABLE = "Table 1"
@@ -135,14 +135,14 @@ EXPERIMENTS: Mapping[str, PaperExperiment] = MappingProxyType({one.name: one for
 
 
 def experiment_title(name: str) -> str:
-    """The title of an experiment in tables: of the paper or of `PUBLISHED`, else its name.
+    """The title of an experiment in tables: of the paper, `PUBLISHED` or `UNTUNED`, else its name.
 
     Examples:
         >>> experiment_title("mnist-addition-10"), experiment_title("my-experiment")
         ('MNIST+ 10 %', 'my-experiment')
     """
     known = EXPERIMENTS.get(name) or PUBLISHED.get(name)
-    return name if known is None else known.title
+    return UNTUNED.get(name, name) if known is None else known.title
 
 
 def run_title(config: RunConfig) -> str:

@@ -49,3 +49,11 @@ _ALL = {
 }
 # fmt: on
 PUBLISHED: Mapping[str, PublishedExperiment] = MappingProxyType(_ALL)
+SHORTCUT = "mnist-half"  # the experiment whose training examples fit several readings
+# Titles of the experiments for which no setting was tuned.
+UNTUNED: Mapping[str, str] = MappingProxyType({
+    "mnist-half": "MNIST-Half",
+    "rock-paper-scissors": "Rock, paper, scissors",
+    "roster": "Roster",
+    "invoice": "Invoice",
+})  # fmt: skip

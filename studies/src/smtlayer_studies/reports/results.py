@@ -7,7 +7,7 @@ import json
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any
@@ -15,7 +15,7 @@ from typing import Any
 from smtlayer.errors import ConfigError, MissingDataError
 from smtlayer_studies.reports.differences import differences
 from smtlayer_studies.reports.paper import EXPERIMENTS
-from smtlayer_studies.reports.published import PUBLISHED
+from smtlayer_studies.reports.published import PUBLISHED, UNTUNED
 from smtlayer_studies.runs.records import with_current_names
 
 Record = Mapping[str, Any]
@@ -57,6 +57,7 @@ class Result:
         epochs: Epochs of pre-training and of training; the maximum over the seeds.
         differences: Differences from the paper's method, or the settings of an experiment that the
             paper does not have; see `differences`.
+        scores: The scores that all seeds have, one per seed, per cent.
     """
 
     experiment: str
@@ -75,6 +76,7 @@ class Result:
     device: str
     epochs: tuple[int, int]
     differences: tuple[str, ...] = ()
+    scores: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
@@ -151,7 +153,7 @@ def results_json(results: Sequence[Result]) -> str:
 
 
 def _place(experiment: str, method: str) -> tuple[int, str, int, str]:
-    known, methods = [*EXPERIMENTS, *PUBLISHED], list(METHODS)
+    known, methods = [*EXPERIMENTS, *PUBLISHED, *UNTUNED], list(METHODS)
     return (
         known.index(experiment) if experiment in known else len(known), experiment,
         methods.index(method) if method in methods else len(methods), method,
@@ -161,6 +163,8 @@ def _place(experiment: str, method: str) -> tuple[int, str, int, str]:
 def _result(group: Sequence[Record], timing: Record | None) -> Result:
     first = group[0]
     accuracy = tuple(_percent(record, "accuracy") for record in group)
+    shared = [name for name in first["scores"] if all(name in r["scores"] for r in group)]
+    scores = {name: tuple(_percent(record, name) for record in group) for name in shared}
     read = [_percent(r, "representation") for r in group if "representation" in r["scores"]]
     devices = [record["machine"]["device"] for record in group]
     epochs = [_epochs(record) for record in group]
@@ -182,6 +186,7 @@ def _result(group: Sequence[Record], timing: Record | None) -> Result:
         device=_listed([*devices, _timed_on(timing)] if timing else devices),
         epochs=(max(before for before, _ in epochs), max(after for _, after in epochs)),
         differences=differences(first),
+        scores=scores,
     )
 
 

@@ -6,10 +6,13 @@ from pathlib import Path
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from smtlayer.errors import ConfigError, did_you_mean
-from smtlayer_studies.tasks.base import Task
+from smtlayer_studies.tasks.base import Combinations, Task
 from smtlayer_studies.tasks.registry import find_tasks, resolve
 
-_KINDS = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}
+_KINDS = {
+    bool: "true or false", int: "a whole number", float: "a number", str: "a text",
+    Combinations: "a list of lists of whole numbers",
+}  # fmt: skip
 
 
 def make_task(options: Mapping[str, Any], data_dir: Path | None = None) -> Task:
@@ -62,10 +65,16 @@ def _task_class(name: object) -> Any:
 
 def _check(option: str, value: Any, kind: Any) -> None:
     """Raises unless a value is of the type of its option."""
-    choices = get_args(kind)
+    choices = get_args(kind) if kind not in _KINDS else ()
     if choices and value not in choices:
         named = ", ".join(map(repr, choices))
         raise ConfigError(f"{option} must be one of {named}. Got {value!r}.")
-    fits = isinstance(value, int) if kind is float else False
-    if not choices and not fits and type(value) is not kind:
+    if kind in _KINDS and not _fits(value, kind):
         raise ConfigError(f"{option} must be {_KINDS[kind]}. Got {value!r}.")
+
+
+def _fits(value: Any, kind: Any) -> bool:
+    if kind == Combinations:
+        lists = isinstance(value, list | tuple) and all(isinstance(v, list | tuple) for v in value)
+        return lists and all(type(number) is int for row in value for number in row)
+    return type(value) is kind or (kind is float and isinstance(value, int))
