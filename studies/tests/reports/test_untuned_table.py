@@ -13,14 +13,14 @@ from smtlayer_studies.reports.untuned import shortcut_table, untuned_table
 from smtlayer_studies.runs import load_experiment
 
 ROOT = Path(__file__).parents[3]
-SEEN = {"seen_accuracy": 0.99, "seen_representation": 0.43, "unseen_accuracy": 0.05}
+SEEN = {"seen_accuracy": 0.99, "seen_symbols": 0.43, "unseen_accuracy": 0.05}
 
 
 def half(method, *accuracies, **scores):
     """Records of MNIST-Half, one per seed."""
     return [
         record("mnist-half", method, seed, accuracy,
-               scores={"accuracy": accuracy, "representation": 0.4} | SEEN | scores)
+               scores={"accuracy": accuracy, "symbols": 0.4} | SEEN | scores)
         for seed, accuracy in enumerate(accuracies)
     ]  # fmt: skip
 
@@ -66,7 +66,7 @@ def test_mnist_half_shows_scores_on_shown_and_other_sums_and_counts_right_readin
 
 def test_a_conventional_network_reads_no_digits():
     conventional = record("mnist-half", "conventional", 0, 0.3, scores={"accuracy": 0.3, **SEEN})
-    del conventional["scores"]["seen_representation"]
+    del conventional["scores"]["seen_symbols"]
     assert shortcut_table(results_of([conventional])).rows == (
         ("conventional", "99.0", DASH, "5.0", DASH, "0 of 1"),
     )

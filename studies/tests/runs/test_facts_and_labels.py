@@ -7,7 +7,7 @@ import torch
 import z3
 from torch import nn
 
-from smtlayer import SMTLayer, Theory
+from smtlayer import SMTLayer, Theory, one_hot
 from smtlayer_studies.reports.run_pictures import collect_examples
 from smtlayer_studies.runs.losses import cross_entropy, likelihood
 from smtlayer_studies.runs.metrics import evaluate
@@ -136,6 +136,17 @@ def test_scores_tell_combinations_that_training_shows_from_others():
     data = Rows(torch.zeros(2, 1), torch.tensor([[1.0], [1.0]]), symbols, seen)
     scores = evaluate(model(1.0, 1.0), data, THEORY, "cpu")
     assert (scores["seen_accuracy"], scores["unseen_accuracy"]) == (1, 1)
-    assert (scores["seen_representation"], scores["representation"]) == (1, 0.75)
+    assert (scores["seen_symbols"], scores["symbols"]) == (1, 0.75)
     same = Rows(data.items, data.targets, symbols, torch.ones(2).bool())
     assert not any("seen" in name for name in evaluate(model(1.0, 1.0), same, THEORY, "cpu"))
+
+
+def test_the_most_likely_value_of_a_one_hot_symbol_counts_although_no_column_is_positive():
+    n, large = z3.Int("n"), z3.Bool("large")
+    theory = Theory(large == (n > 1), inputs=[one_hot(n, range(3)), a], outputs=[large])
+    symbols = theory.encode(n=[2, 0], a=[True, True])
+    seen, targets = torch.tensor([True, False]), torch.tensor([[1.0], [0.0]])
+    network = Model(Logits(-3.0, -2.0, -1.0, 1.0), SMTLayer(theory))
+    scores = evaluate(network, Rows(torch.zeros(2, 1), targets, symbols, seen), theory, "cpu")
+    assert scores["representation"] == 0.5  # of a alone
+    assert (scores["symbols"], scores["seen_symbols"]) == (0.75, 1)

@@ -39,7 +39,7 @@ def test_a_run_leaves_configuration_record_and_weights(config, tmp_path):
     assert held["scores"] == done.record.scores
     assert set(held["scores"]) == {
         "accuracy", "unseen_accuracy", "seen_accuracy", "output_symbols", "representation",
-        "seen_representation", "overruled",
+        "symbols", "seen_symbols", "overruled",
     }  # fmt: skip
     assert held["config"]["train"]["epochs"] == 2
     assert held["epochs"][0]["solver"]["rows"] == 160
@@ -230,7 +230,7 @@ def test_scores_count_rows_combinations_not_shown_and_symbols():
     scores = evaluate(Model(Reader(), SMTLayer(theory)), rows, theory, "cpu")
     assert scores == {
         "accuracy": 0.5, "unseen_accuracy": 0.0, "seen_accuracy": 1.0, "output_symbols": 0.5,
-        "representation": 6 / 8, "seen_representation": 3 / 4, "overruled": 0.25,
+        "representation": 6 / 8, "symbols": 6 / 8, "seen_symbols": 3 / 4, "overruled": 0.25,
     }  # fmt: skip
 
 

@@ -22,7 +22,8 @@ _SCORES = {
     "seen_accuracy": "accuracy on combinations that training shows",
     "output_symbols": "of single outputs right",
     "representation": "of symbols read right by the network",
-    "seen_representation": "of these in combinations that training shows",
+    "symbols": "of symbols whose most likely value is right",
+    "seen_symbols": "of these in combinations that training shows",
     "overruled": "of examples with an input that the solver overruled",
     "unanswered": "of examples on which the solver gave up: raise layer.timeout_ms",
 }

@@ -30,7 +30,7 @@ def untuned_table(results: Sequence[Result]) -> TextTable:
     columns = (Column("answers / symbols, %", True), *map(Column, titles))
     notes = (
         "Answers: test accuracy, mean ± sample standard deviation over the seeds, whose number is "
-        "in brackets. Symbols: accuracy of the network on single symbols, which have no labels in "
+        "in brackets. Symbols: share whose most likely value is right, without labels in "
         "training. Rock, paper and scissors can be exchanged in a circle without changing an "
         "answer, so their symbols mean little.",
     )
@@ -39,7 +39,7 @@ def untuned_table(results: Sequence[Result]) -> TextTable:
 
 def shortcut_table(results: Sequence[Result]) -> TextTable:
     """MNIST-Half: what the sums shown in training leave open, and what settles it."""
-    scores = ("seen_accuracy", "seen_representation", "unseen_accuracy", "representation")
+    scores = ("seen_accuracy", "seen_symbols", "unseen_accuracy", "symbols")
     rows = tuple(
         (
             method_title(r.method), *(_mean(r.scores.get(score)) for score in scores),
@@ -53,8 +53,8 @@ def shortcut_table(results: Sequence[Result]) -> TextTable:
         Column("answers, other sums, %"), Column("digits, all sums, %"), Column("right reading"),
     )  # fmt: skip
     notes = (
-        "Mean ± sample standard deviation over the seeds. Digits: accuracy of the network on "
-        f"single digits. Right reading: seeds with at least {_RIGHT} % of the sums of all 25 pairs "
+        "Mean ± sample standard deviation over the seeds. Digits: share whose most likely "
+        f"value is right. Right reading: seeds with at least {_RIGHT} % of the sums of all pairs "
         "right. A reading that gets 2, 3 and 4 wrong still has 6 of the 14 digits in the shown "
         "sums right, 42.9 %.",
     )
@@ -65,7 +65,9 @@ def _both(result: Result | None) -> str:
     """Accuracy and symbols that are read right, with the number of seeds."""
     if result is None:
         return DASH
-    read = DASH if result.representation is None else f"{result.representation:.1f}"
+    # Earlier records have no most likely values; their networks read one value per symbol.
+    symbols = result.scores.get("symbols", result.scores.get("representation"))
+    read = f"{fmean(symbols):.1f}" if symbols else DASH
     return f"{_mean(result.accuracy)} / {read} ({len(result.seeds)})"
 
 

@@ -28,10 +28,12 @@ def evaluate(
     - `accuracy`: examples whose outputs are all right. An example without a model is wrong. For a
       conventional network only the outputs of its loss count.
     - `unseen_accuracy`: the same over combinations that training does not show.
-    - `seen_accuracy`, `seen_representation`: `accuracy` and `representation` over combinations that
-      training shows; missing if it shows all of them.
     - `output_symbols`: single outputs that are right, of those that the task asks for.
     - `representation`: with a layer, input symbols of which the network reads all bits right.
+    - `symbols`: with a layer, input symbols whose most likely value is right. It differs from
+      `representation` for one-hot symbols, of which several columns or none may be positive.
+    - `seen_accuracy`, `seen_symbols`: `accuracy` and `symbols` over combinations that training
+      shows; missing if it shows all of them.
     - `overruled`: with a layer, examples whose inputs contradict the theory. The rule `maxsmt`
       overrules at least one input of each; the rule `smt` leaves them without a model.
     - `unanswered`: with a layer, examples on which the solver gave up; missing if there are none.
@@ -96,13 +98,15 @@ def _scores(model: Model, batch: Batch, theory: Theory) -> dict[str, Tensor]:
         solution = layer.solve(with_facts(logits, batch.facts), batch.known, batch.given)
         outputs = solution.outputs
         answered = batch.correct(outputs, all_outputs=True)
-        read = ((logits > 0) == (batch.symbols > 0)) | (batch.symbols == 0)
-        whole = _by_symbol(read, theory.input_widths)
+        whole, likely = (
+            _by_symbol((signs > 0) == (batch.symbols > 0), theory.input_widths)
+            for signs in (logits, _most_likely(logits, theory))
+        )
         known = _by_symbol(batch.symbols != 0, theory.input_widths)
         unknown = solution.status == Status.UNKNOWN
         seen = known & batch.seen[:, None]
         scores = {
-            "representation": whole[known], "seen_representation": whole[seen],
+            "representation": whole[known], "symbols": likely[known], "seen_symbols": likely[seen],
             "overruled": (solution.cost > 0) & ~unknown,
             "unanswered": unknown,
         }  # fmt: skip
@@ -113,6 +117,18 @@ def _scores(model: Model, batch: Batch, theory: Theory) -> dict[str, Tensor]:
         "accuracy": answered, "unseen_accuracy": answered[~batch.seen],
         "seen_accuracy": answered[batch.seen], "output_symbols": symbols,
     }  # fmt: skip
+
+
+def _most_likely(logits: Tensor, theory: Theory) -> Tensor:
+    """The logits, with only the largest one of a one-hot symbol above zero: (B, n)."""
+    parts = []
+    for symbol in theory.input_symbols:
+        part = logits[:, symbol.columns]
+        if symbol.kind == "one-hot":
+            best = part.argmax(-1, keepdim=True)
+            part = torch.full_like(part, -1).scatter(-1, best, 1)
+        parts.append(part)
+    return torch.cat(parts, dim=-1)
 
 
 def _by_symbol(columns: Tensor, widths: Sequence[int]) -> Tensor:
