@@ -18,7 +18,7 @@ from smtlayer_benchmarks.circuits import HEADINGS, Compilation
 from smtlayer_benchmarks.rival_rows import RIVAL_HEADS, rival_rows
 from smtlayer_benchmarks.scaling import Cost
 from smtlayer_benchmarks.scaling_plot import draw_scaling
-from smtlayer_studies.reports.one_rule import one_rule_table
+from smtlayer_studies.reports.one_rule import one_rule_table, portfolio_table
 from smtlayer_studies.reports.phases_plot import draw_phases
 from smtlayer_studies.reports.picture_stamps import png_stamp, records_digest, stamp_png
 from smtlayer_studies.reports.published import PUBLISHED
@@ -217,9 +217,8 @@ def readings() -> str:
 
 def table1(folder: Path = ROOT / "studies" / "results") -> str:
     """The paper's table and ours, from the records of runs."""
-    if not holds_records(folder):
-        return "No records yet."
-    return markdown(paper_tables(without_published(results_in(folder))))
+    results = results_in(folder) if holds_records(folder) else []
+    return markdown(paper_tables(without_published(results))) if results else "No records yet."
 
 
 def results_summary(folder: Path = ROOT / "studies" / "results") -> str:
@@ -230,6 +229,11 @@ def results_summary(folder: Path = ROOT / "studies" / "results") -> str:
 def one_rule(folder: Path = ROOT / "studies" / "results") -> str:
     """The trainings with one rule and the same settings for every problem."""
     return markdown([one_rule_table(results_in(folder))])
+
+
+def portfolios(folder: Path = ROOT / "studies" / "results") -> str:
+    """Portfolios of two trainings."""
+    return markdown([portfolio_table(read_results(folder).records)])
 
 
 def published(folder: Path = ROOT / "studies" / "results") -> str:
@@ -342,6 +346,7 @@ RESULTS = {
     "mnist-half": mnist_half,
     "summary": results_summary,
     "one-rule": one_rule,
+    "portfolios": portfolios,
     "likelihood": likelihood,
 }
 

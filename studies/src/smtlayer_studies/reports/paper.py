@@ -132,6 +132,8 @@ _ALL = (
 )
 # fmt: on
 EXPERIMENTS: Mapping[str, PaperExperiment] = MappingProxyType({one.name: one for one in _ALL})
+# One experiment for each of the paper's four problems.
+PROBLEMS = ("mnist-addition-10", "visual-algebra-1", "liars-puzzle", "visual-sudoku-10")
 
 
 def experiment_title(name: str) -> str:

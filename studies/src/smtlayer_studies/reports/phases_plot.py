@@ -7,13 +7,10 @@ from typing import Any
 
 from smtlayer.nn import anneal_core
 from smtlayer_cli.pyplot import pyplot
-from smtlayer_studies.reports.paper import experiment_title
+from smtlayer_studies.reports.paper import PROBLEMS, experiment_title
 from smtlayer_studies.reports.results import Record
 
-_COLOURS = {
-    "mnist-addition-10": "#2563eb", "visual-algebra-1": "#15803d", "liars-puzzle": "#b45309",
-    "visual-sudoku-10": "#7c3aed",
-}  # fmt: skip
+_COLOURS = ("#2563eb", "#15803d", "#b45309", "#7c3aed")
 _PHASES = ("cool: marginal, temperature 8 to 1", "shake: mix(core, marginal)", "core")
 _SHADES = ("#fee2e2", "#fef9c3", "#e0f2fe")
 
@@ -22,14 +19,14 @@ def draw_phases(records: Sequence[Record], path: Path) -> Path:
     """Draws one curve per experiment, and a thin one per seed, over shaded phases.
 
     Args:
-        records: Records of the method `one-rule`; those of experiments without a colour are left
-            out.
+        records: Records of the method `one-rule`; those of experiments that are not in `PROBLEMS`
+            are left out.
         path: The picture to write.
     """
     plt = pyplot()
     figure, axis = plt.subplots(figsize=(9, 4.4))
     _shade(axis)
-    for experiment, colour in _COLOURS.items():
+    for experiment, colour in zip(PROBLEMS, _COLOURS, strict=True):
         runs = [r for r in records if (r["experiment"], r["method"]) == (experiment, "one-rule")]
         curves = [[100 * epoch["accuracy"] for epoch in run["epochs"]] for run in runs]
         if not curves:

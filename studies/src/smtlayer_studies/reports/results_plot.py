@@ -7,13 +7,14 @@ from typing import Any
 
 from smtlayer_cli.pyplot import pyplot
 from smtlayer_studies.reports.paper import EXPERIMENTS, TITLES, experiment_title
-from smtlayer_studies.reports.result_tables import method_title
+from smtlayer_studies.reports.result_tables import METHOD_TITLES, method_title
 from smtlayer_studies.reports.results import METHODS, Result
 
 _COLOURS = {
     "conventional": "#cbd5e1", "conventional-same-budget": "#64748b", "paper": "#2563eb",
     "best": "#15803d", "one-rule": "#7c3aed", "no-shift": "#84cc16",
 }  # fmt: skip
+_VARIANT = f"{METHOD_TITLES['one-rule']}, "
 _OTHER = "#b45309"  # methods that belong to one experiment only
 _QUOTED = {"conventional": "D", "satnet": "x", "scallop": "+"}
 _INK, _GREY, _PALE = "#1e293b", "#64748b", "#f1f5f9"
@@ -31,7 +32,8 @@ def draw_table(results: Sequence[Result], path: Path) -> Path:
         path: The picture to write.
     """
     plt = pyplot()
-    results = [r for r in results if "-split-" not in r.method]  # single splits would hide others
+    variants = [method for method in METHOD_TITLES if method_title(method).startswith(_VARIANT)]
+    results = [r for r in results if r.method not in variants]  # they would hide others
     names = list(dict.fromkeys(result.experiment for result in results))
     figure, axis = plt.subplots(figsize=(11, 1.7 + 0.85 * len(names)))
     for place, experiment in enumerate(names):
