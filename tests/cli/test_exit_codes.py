@@ -57,11 +57,11 @@ import os, signal, sys
 from smtlayer_cli.__main__ import main
 from smtlayer.nn import SMTLayer
 forward, calls = SMTLayer.forward, []
-def stopped(self, *arguments):
+def stopped(self, *arguments, **options):
     calls.append(arguments)
     if len(calls) == 5:
         os.kill(os.getpid(), signal.SIGINT)
-    return forward(self, *arguments)
+    return forward(self, *arguments, **options)
 SMTLayer.forward = stopped
 sys.argv = ["smtlayer", "lab", "mnist-addition-10", "--steps", "100000"]
 main()

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from smtlayer_studies.reports.paper import EXPERIMENTS, PaperExperiment
-from smtlayer_studies.reports.published import PUBLISHED
+from smtlayer_studies.reports.published import PUBLISHED, UNTUNED
 
 Record = Mapping[str, Any]
 LIKELIHOOD = "exact likelihood"  # in place of a blame rule
@@ -27,11 +27,11 @@ def differences(record: Record) -> tuple[str, ...]:
     """The differences between a run and the paper's method, in the words that `NOTES` explains.
 
     A run without a layer is compared with the paper's conventional network, any other with the
-    paper's SMTLayer. Of an experiment in `PUBLISHED` these are its settings. There are none for a
-    record without options, or of any other experiment.
+    paper's SMTLayer. Of an experiment in `PUBLISHED` or `UNTUNED` these are its settings.
+    There are none for a record without options, or of any other experiment.
     """
     config = record["config"]
-    if config and record["experiment"] in PUBLISHED:
+    if config and record["experiment"] in (*PUBLISHED, *UNTUNED):
         return tuple(_settings(config))
     if not config or record["experiment"] not in EXPERIMENTS:
         return ()
