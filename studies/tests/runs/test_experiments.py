@@ -89,6 +89,9 @@ def test_other_methods_of_untuned_problems_differ_in_one_thing(row):
     ours = experiment.config("one-rule")
     for method in experiment.methods:
         other = experiment.config(method)
+        if method.startswith("longer"):
+            assert replace(other.train, epochs=15) == ours.train
+            continue
         assert replace(other.train, loss=ours.train.loss) == ours.train
         assert other.layer is None or replace(other.layer, backward="anneal_core") == ours.layer
     assert len(experiment.config("portfolio").members.rules) == 2
