@@ -52,10 +52,18 @@ def test_many_readings_are_not_counted_to_the_end():
         ("mnist-addition-10", "best"),
         ("visual-algebra-1", "best"),
         ("visual-sudoku-10", "best"),  # which cannot list what it shows
+        ("mnist-half", "one-rule-row"),
+        ("mnist-half", "one-rule-facts"),  # which tell more than the sums
+        ("mnist-half", "one-rule-labels"),
     ],
 )
 def test_there_is_no_warning_without_wrong_readings(experiment, method):
     assert warning(experiment, method) == ""
+
+
+def test_half_of_the_sums_leave_three_readings():
+    assert warning("mnist-half", "one-rule").startswith("3 readings of the symbols fit the 7 ")
+    assert "or show a = 0, b = 2, which leaves only correct ones" in warning("mnist-half", "core")
 
 
 def test_a_task_whose_readings_take_too_long_gets_no_warning(monkeypatch):

@@ -6,6 +6,7 @@ TASK = TaskEntry(
     "digit-problem",
     task=f"{__name__}.task:DigitProblem",
     experiment="mnist-half",
+    problem=f"{__name__}.task:combinations_of",
     lab=dict.fromkeys(
         ("mnist-half", "rock-paper-scissors", "roster", "invoice"),
         f"{__name__}.problems:lab_problem",

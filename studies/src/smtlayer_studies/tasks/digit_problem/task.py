@@ -131,3 +131,8 @@ class DigitProblem(DigitTask):
     @cached_property
     def _shown(self) -> set[tuple[int, ...]]:
         return {tuple(row) for row in self.combinations.shown.inputs.tolist()}
+
+
+def combinations_of(task: DigitProblem) -> LabProblem | None:
+    """What a task shows and tests; None if facts or labels of single images tell more."""
+    return None if task.facts or task.labels else task.combinations
