@@ -12,7 +12,6 @@ from torch.nn.functional import binary_cross_entropy_with_logits
 
 from smtlayer import SMTLayer, Theory, one_hot
 from smtlayer.loop import Stepper, solver_counts
-from smtlayer.nn import anneal, marginal
 
 sort, hands = z3.EnumSort("Hand", ["rock", "paper", "scissors"])
 first, second = z3.Consts("first second", sort)
@@ -37,7 +36,7 @@ def games(count: int) -> tuple[torch.Tensor, torch.Tensor]:
 
 
 network = nn.Sequential(nn.Linear(16, 32), nn.ReLU(), nn.Linear(32, 3), nn.Flatten())
-layer = SMTLayer(theory, backward=marginal(temperature=anneal(4, 1)))
+layer = SMTLayer(theory, backward="anneal_core")
 model = nn.Sequential(network, layer)  # two pictures (B, 2, 16) to two outputs (B, 2)
 
 step = Stepper(model, torch.optim.Adam(model.parameters(), lr=5e-3), total=400)

@@ -15,7 +15,6 @@ from torch.utils.data import DataLoader, TensorDataset
 
 from smtlayer import SMTLayer, Theory, one_hot
 from smtlayer.lightning import SolverCallback
-from smtlayer.nn import anneal, marginal
 
 sort, hands = z3.EnumSort("Hand", ["rock", "paper", "scissors"])
 first, second = z3.Consts("first second", sort)
@@ -33,7 +32,7 @@ class Referee(LightningModule):
     def __init__(self) -> None:
         super().__init__()
         self.network = nn.Sequential(nn.Linear(16, 32), nn.ReLU(), nn.Linear(32, 3), nn.Flatten())
-        self.layer = SMTLayer(theory, backward=marginal(temperature=anneal(4, 1)))
+        self.layer = SMTLayer(theory, backward="anneal_core")
 
     def forward(self, pictures: Tensor) -> Tensor:
         return self.layer(self.network(pictures))  # (B, 2, 16) to (B, 2)
