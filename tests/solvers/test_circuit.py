@@ -20,7 +20,7 @@ class TestCircuit(SolverConformance):
 
     backend = Circuit()
     theories = FINITE
-    seeds = 10
+    seeds = 5
 
     def random(self, seed):
         return random_finite_theory(seed)

@@ -1,15 +1,15 @@
-"""Every backend obeys the laws, on many more random theories than test_conformance.py."""
+"""Every backend obeys the laws, on many more theories than test_conformance.py."""
 
 import pytest
 
-from smtlayer import Z3, Auto, Sat, Table
+from smtlayer import Z3, Auto, Enumerate, Sat, Table
 from smtlayer.testing import SolverConformance, random_finite_theory
 
 pytestmark = pytest.mark.slow
 
 
 class Random(SolverConformance):
-    """Named theories are tested in the default suite."""
+    """For backends whose named theories are in the default suite."""
 
     test_named_theories_obey = None
     seeds = 100
@@ -28,8 +28,13 @@ class TestZ3(Random):
     backend = Z3()
 
 
-class TestZ3WithoutMemory(Random):
+class TestZ3WithoutMemory(SolverConformance):
     backend = Z3(remember=0)
+    seeds = 100
+
+
+class TestEnumerate(SolverConformance):
+    backend = Enumerate()
 
 
 class TestSat(Finite):

@@ -30,6 +30,7 @@ class Remembered:
         return remembering(self.inner.compile(theory), self.size)
 
 
+@pytest.mark.slow  # Z3 has this memory itself, in test_conformance.py
 class TestRememberedZ3(SolverConformance):
     backend = Remembered(Z3())
     seeds = 10
@@ -37,11 +38,17 @@ class TestRememberedZ3(SolverConformance):
 
 class TestRememberedTable(SolverConformance):
     backend = Remembered(Table())
-    seeds = 10
+    seeds = 5
 
 
+class TestForgetfulTable(SolverConformance):
+    backend = Remembered(Table(), size=5)  # less than a batch
+    seeds = 5
+
+
+@pytest.mark.slow
 class TestForgetfulEnumerate(SolverConformance):
-    backend = Remembered(Enumerate(), size=5)  # less than a batch
+    backend = Remembered(Enumerate(), size=5)
     seeds = 5
 
 
