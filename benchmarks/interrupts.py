@@ -3,8 +3,8 @@
 Each backend, with and without worker processes, runs in a process of its own. This script sends
 SIGINT to its process group at random times during forward passes (of many quick rows and of one
 hard row in turn), backward passes, and compilation. A press that does not raise KeyboardInterrupt
-is lost. After each press the layer must give correct answers. Then a process forks children while
-three of its threads use the layer; each child must give correct answers.
+is lost. After each press the layer must give correct answers. Then one process per backend forks
+children while three of its threads use the layer; each child must give correct answers.
 
     python benchmarks/interrupts.py --presses 200 --children 100 --busy 2
 """
@@ -85,8 +85,9 @@ def main() -> int:
     if options.inside:
         return inside(options.inside[0], int(options.inside[1]), options.children)
     with burning(options.busy):
-        presses = press_all(options.presses, options.workers, random.Random(options.seed))
-        children = [fork_all(backend, options.children) for backend in BACKENDS]
+        presses, children = press_all(
+            options.presses, options.workers, options.children, random.Random(options.seed)
+        )
     rows: list[Any] = [*presses, *children]
     if options.json:
         parts = {"presses": presses, "children": children, "busy": options.busy}
@@ -110,49 +111,56 @@ def burning(count: int) -> Iterator[None]:
             process.wait()
 
 
-def press_all(count: int, workers: list[int], times: random.Random) -> list[Presses]:
-    """Spreads the presses over all combinations, at least one for each."""
-    combined = []
+def press_all(
+    count: int, workers: list[int], forked: int, times: random.Random
+) -> tuple[list[Presses], list[Children]]:
+    """Spreads the presses over all combinations, at least one for each, and forks children."""
+    combined, children = [], []
     whole = len(BACKENDS) * len(KINDS) * sum(SHARE[number] for number in workers)
     for backend in BACKENDS:
         for number in workers:
             due = max(1, math.ceil(count * SHARE[number] / whole))
             results = [Presses(backend, kind, number) for kind in KINDS]
-            press(backend, number, results, due, times)
+            with started(backend, number, forked) as process:
+                press(process, results, due, times)
+                if number == workers[0]:
+                    children.append(Children(backend, forked, fork(process, forked)))
+                tell(process, "end")
+                process.wait(PATIENCE_S)
             combined += results
-    return combined
+    return combined, children
 
 
-def started(backend: str, workers: int, *more: str) -> "subprocess.Popen[str]":
+@contextlib.contextmanager
+def started(backend: str, workers: int, children: int) -> "Iterator[subprocess.Popen[str]]":
     """A process of this script that works; its workers belong to its process group."""
-    return subprocess.Popen(
-        [sys.executable, __file__, "--inside", backend, str(workers), *more],
+    words = ["--inside", backend, str(workers), "--children", str(children)]
+    with subprocess.Popen(
+        [sys.executable, __file__, *words],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
         bufsize=1,
         start_new_session=True,
         env={**os.environ, "SMTLAYER_CACHE": "off", "OMP_NUM_THREADS": "1"},
-    )
-
-
-def press(
-    backend: str, workers: int, results: list[Presses], due: int, times: random.Random
-) -> None:
-    """Presses in the middle of each kind of work, so many times."""
-    with started(backend, workers) as process:
+    ) as process:
         try:
-            for _ in range(due):
-                for result in results:
-                    tell(process, result.kind)
-                    expect(process, "at work", 10 * PATIENCE_S)
-                    time.sleep(times.uniform(0.0, 0.3))
-                    one_press(process, result)
-            tell(process, "end")
-            process.wait(PATIENCE_S)
+            yield process
         finally:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
+
+
+def press(
+    process: "subprocess.Popen[str]", results: list[Presses], due: int, times: random.Random
+) -> None:
+    """Presses in the middle of each kind of work, so many times."""
+    for _ in range(due):
+        for result in results:
+            tell(process, result.kind)
+            expect(process, "at work", 10 * PATIENCE_S)
+            time.sleep(times.uniform(0.0, 0.3))
+            one_press(process, result)
 
 
 def one_press(process: "subprocess.Popen[str]", result: Presses) -> None:
@@ -193,11 +201,11 @@ def expect(process: "subprocess.Popen[str]", lines: str | tuple[str, ...], secon
         sys.exit(f"interrupts.py: expected {lines!r} from a process. Got {line!r}.")
 
 
-def fork_all(backend: str, count: int) -> Children:
-    """Forks so many children, one after the other."""
-    with started(backend, 0, "--children", str(count)) as process:
-        output, _ = process.communicate("fork\n", timeout=(count + 10) * PATIENCE_S)
-    return Children(backend, count, int(output))
+def fork(process: "subprocess.Popen[str]", count: int) -> int:
+    """Has the process fork so many children, one after the other; how many of them answered."""
+    tell(process, "fork")
+    expect(process, tuple(map(str, range(count + 1))), (count + 10) * PATIENCE_S)
+    return int(process.last)  # type: ignore[attr-defined]
 
 
 def inside(backend: str, workers: int, children: int) -> int:
@@ -207,7 +215,7 @@ def inside(backend: str, workers: int, children: int) -> int:
     while (line := sys.stdin.readline().strip()) not in ("end", ""):
         if line == "fork":
             print(work.fork(children), flush=True)
-            return 0
+            continue
         if line == "answer":
             print("right" if work.right() else "wrong", flush=True)
             continue
@@ -244,7 +252,7 @@ class Work:
         self.hard = smtlayer.SMTLayer(self.factoring(), backend=self.backend)
         self.product = self.hard.theory.encode(product=4_294_967_291 * 4_294_967_279).double()
         self.turn = 0
-        logits = self.rows[:1000].clone().requires_grad_()
+        logits = self.rows[: 200 if backend == "Z3" else 1000].clone().requires_grad_()
         self.outputs = self.layer(logits)
         self.backward()  # PyTorch imports some of its modules when they are first used
         self.compile()

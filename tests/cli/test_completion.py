@@ -95,7 +95,7 @@ print(json.dumps([name for name in ("torch", "z3", "numpy") if name in sys.modul
 @pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
 def test_a_real_bash_completes_once_it_is_installed(tmp_path):
     program = tmp_path / "smtlayer"
-    program.write_text(f'#!/bin/sh\nexec {sys.executable} -m smtlayer "$@"\n')
+    program.write_text(f'#!/bin/sh\nexec {sys.executable} -m smtlayer_cli "$@"\n')
     program.chmod(0o755)
     script = """
 smtlayer --install-completion

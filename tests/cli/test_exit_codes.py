@@ -252,7 +252,9 @@ def test_a_bug_is_one_line_and_code_seventy_and_debug_shows_the_trace(monkeypatc
         assert done.stderr.splitlines()[-1].endswith("The trace is above: report what it shows.")
 
 
-@pytest.mark.parametrize("words", [["--help"], ["cache"], ["--version"]])
+@pytest.mark.parametrize(
+    "words", [["--help"], pytest.param(["cache"], marks=pytest.mark.slow), ["--version"]]
+)
 def test_a_reader_that_goes_away_is_no_error(words):
     command = [*COMMAND, *words]
     with running(command) as process:

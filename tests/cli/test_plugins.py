@@ -75,12 +75,19 @@ def test_without_the_studies_the_page_lists_what_is_there():
 
 
 @pytest.mark.parametrize("name", EXTRA_OF)
-def test_a_command_that_is_not_installed_is_one_line_with_its_remedy(name):
-    done = alone(name, "--help")
+def test_a_command_that_is_not_installed_is_one_line_with_its_remedy(entries, name):
+    entries(smtlayer="smtlayer_cli.builtin:plugin")
+    done = smtlayer(name, "--help")
     assert (done.returncode, done.stdout) == (3, "")
     assert done.stderr.startswith(f"smtlayer: {name} is not part of this installation. Install it")
     assert f'pip install ".[{EXTRA_OF[name]}]" ./studies ./benchmarks' in done.stderr
     assert done.stderr.count("\n") == 1
+
+
+def test_a_process_exits_with_the_code_of_a_command_that_is_not_installed():
+    done = alone(next(iter(EXTRA_OF)))
+    assert (done.returncode, done.stdout) == (3, "")
+    assert "is not part of this installation" in done.stderr
 
 
 def test_without_the_studies_lab_takes_files_only():

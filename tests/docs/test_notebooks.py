@@ -27,7 +27,7 @@ def shown(cell: Any) -> list[Any]:
     return [output.get("text") or output.get("data") for output in cell.outputs]
 
 
-LONG = ("2-addition", "3-own-theory")  # with training
+LONG = ("2-addition", "3-own-theory", "4-own-backend")  # with training, or like the first
 
 
 @pytest.mark.parametrize(

@@ -12,9 +12,13 @@ from smtlayer.testing.theories import addition
 BACKENDS = (Table(), Sat(), Z3(), Enumerate(), Auto(), Z3(workers=1))
 CASES = [(backend, rule) for backend in BACKENDS for rule in ("core", "maxsmt", "sample")]
 CASES += [(Table(), "marginal"), (Auto(), "marginal")]
+LONG = [(Z3(workers=1), "maxsmt"), (Z3(workers=1), "sample")]  # a worker has to start
 
 
-@pytest.mark.parametrize(("backend", "rule"), CASES)
+@pytest.mark.parametrize(
+    ("backend", "rule"),
+    [pytest.param(*case, marks=pytest.mark.slow if case in LONG else []) for case in CASES],
+)
 def test_a_layer_answers_where_its_logits_are(backend, rule, monkeypatch, tmp_path):
     monkeypatch.setenv("SMTLAYER_CACHE", str(tmp_path))
     monkeypatch.setattr("smtlayer.solvers.table.models._memory", {})

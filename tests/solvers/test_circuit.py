@@ -53,7 +53,16 @@ def ask(theory, rows=16, seed=0):
     return logits.sign().to(torch.int8), logits.abs()
 
 
-@pytest.mark.parametrize("theory", [exactly(2, 5), exactly(5, 6, spread=3), chain(3, 2)])
+LARGER = [exactly(5, 6, spread=3), chain(3, 2)]
+
+
+@pytest.mark.parametrize(
+    "theory",
+    [
+        exactly(2, 5), exactly(4, 5, spread=3), chain(2, 2),
+        *(pytest.param(theory, marks=pytest.mark.slow) for theory in LARGER),
+    ],
+)  # fmt: skip
 def test_repairs_are_those_of_trying_everything(theory):
     signs, weights = ask(theory)
     ours = Circuit().compile(theory).maximize(signs, weights)

@@ -60,6 +60,7 @@ CHOICES = {
     "reals, far too many": (endless, "Z3"),
     "endless search": (cubes, "Z3"),
 }
+LONG = ("finite, large diagram", "reals, far too many")  # for Auto without limits of work
 OPTIONS = Auto(max_work=400_000)
 
 
@@ -117,7 +118,10 @@ def test_lists_made_with_more_work_do_not_change_the_choice(restart):
         restart(cold=False)
 
 
-@pytest.mark.parametrize("name", CHOICES)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=pytest.mark.slow if name in LONG else []) for name in CHOICES],
+)
 def test_check_reports_the_choice_and_does_not_change_it(name, restart):
     build, _ = CHOICES[name]
     first = Auto().choose(build())

@@ -81,7 +81,7 @@ def test_a_worker_that_died_idle_is_replaced_and_no_row_is_lost(pool):
 
 
 def test_a_row_that_hangs_is_unknown_in_time_and_no_other(shared_pool, monkeypatch, tmp_path):
-    monkeypatch.setattr("smtlayer.solvers.workers.pool._MARGIN_S", 4.0)
+    monkeypatch.setattr("smtlayer.solvers.workers.pool._MARGIN_S", 2.0)
     hanging = solver(faulty.Hangs, limit_ms=100)
     assert_answers(hanging.solve(rows(*NUMBERS)), NUMBERS, unknown=[BAD])
     assert_answers(hanging.solve(rows(1, 2, 3)), [1, 2, 3])
@@ -108,7 +108,10 @@ def test_a_theory_that_kills_who_opens_it_leaves_all_rows_unknown():
 
 @pytest.mark.parametrize(
     ("boot", "reason"),
-    [("raise SystemExit(5)", "exit code 5"), ("import os; os.kill(os.getpid(), 9)", "code -9")],
+    [
+        ("raise SystemExit(5)", "exit code 5"),
+        pytest.param("import os; os.kill(os.getpid(), 9)", "code -9", marks=pytest.mark.slow),
+    ],
 )
 def test_workers_that_never_start_leave_all_rows_unknown(monkeypatch, boot, reason):
     monkeypatch.setattr("smtlayer.solvers.workers.process._BOOT", boot)
@@ -118,7 +121,7 @@ def test_workers_that_never_start_leave_all_rows_unknown(monkeypatch, boot, reas
     assert_answers(found, [1, 2, 3], unknown=[1, 2, 3])
     assert_answers(asked.solve(rows(1)), [1], unknown=[1])  # the warning came once
     monkeypatch.undo()
-    assert_answers(asked.solve(rows(1, 2, 3)), [1, 2, 3])  # as soon as they start again
+    assert_answers(asked.solve(rows(1)), [1])  # as soon as they start again
 
 
 def test_workers_for_which_the_system_has_no_room_leave_all_rows_unknown(monkeypatch):

@@ -193,7 +193,7 @@ def test_an_invalid_or_hostile_theory_gives_an_error_on_the_page(visit):
     expect(page.locator("[data-query=core]")).to_contain_text("a-is-a-digit")
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", [pytest.param("light", marks=pytest.mark.slow), "dark"])
 def test_a_phone_shows_all_pages_without_scrolling_sideways(visit, scheme):
     page = visit("addition", width=390, color_scheme=scheme, has_touch=True, is_mobile=True)
     shown = {

@@ -3,7 +3,6 @@
 import os
 import signal
 import socket
-import subprocess
 import sys
 import time
 
@@ -15,6 +14,7 @@ from made_run import addition_run, sudoku_run, write_run
 from rich.console import Console
 
 from helpers import running
+from shell import smtlayer
 from smtlayer.errors import ConfigError, MissingDataError
 from smtlayer_playground import command
 from smtlayer_playground.theory import XOR
@@ -24,22 +24,14 @@ from smtlayer_studies.tasks.liars.theory import liars_theory
 from smtlayer_studies.tasks.networks import DigitNetwork
 
 
-def smtlayer(*words, cwd=None, code="from smtlayer.__main__ import main; main()"):
-    """Runs the command in a process; returns exit code, output and errors."""
-    done = subprocess.run(
-        [sys.executable, "-c", f"import sys; sys.argv[0] = 'smtlayer'; {code}", *map(str, words)],
-        cwd=cwd, capture_output=True, text=True, check=False, timeout=300,
-    )  # fmt: skip
-    return done.returncode, done.stdout, done.stderr
-
-
-def test_a_port_that_is_taken_is_one_line_with_a_remedy(tmp_path):
+def test_a_port_that_is_taken_is_one_line_with_a_remedy(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     with socket.create_server(("127.0.0.1", 0)) as taken:
-        code, _, error = smtlayer("demo", "--port", taken.getsockname()[1], cwd=tmp_path)
-    assert code == 2
-    assert len(error.splitlines()) == 1
-    assert "address already in use" in error
-    assert "--port 0" in error
+        done = smtlayer("demo", "--port", taken.getsockname()[1])
+    assert done.returncode == 2
+    assert len(done.stderr.splitlines()) == 1
+    assert "address already in use" in done.stderr
+    assert "--port 0" in done.stderr
 
 
 @pytest.mark.parametrize("port", [0, 8123])
@@ -53,15 +45,17 @@ def test_a_host_that_is_not_here_is_not_blamed_on_the_port(host, port):
 
 
 def test_help_has_examples():
-    assert "Examples:\n\n      smtlayer demo\n" in smtlayer("demo", "--help")[1]
+    assert "Examples:\n\n      smtlayer demo\n" in smtlayer("demo", "--help").stdout
 
 
-def test_packages_that_are_missing_are_one_line_with_a_remedy(tmp_path):
-    hidden = "sys.modules['starlette'] = None; from smtlayer.__main__ import main; main()"
-    code, _, error = smtlayer("demo", cwd=tmp_path, code=hidden)
-    assert code == 3
-    assert len(error.splitlines()) == 1
-    assert 'pip install ".[demo]"' in error
+def test_packages_that_are_missing_are_one_line_with_a_remedy(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in ("starlette", *(name for name in sys.modules if name.startswith("starlette."))):
+        monkeypatch.setitem(sys.modules, name, None)
+    done = smtlayer("demo")
+    assert done.returncode == 3
+    assert len(done.stderr.splitlines()) == 1
+    assert 'pip install ".[demo]"' in done.stderr
 
 
 @pytest.fixture

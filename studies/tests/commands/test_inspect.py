@@ -8,7 +8,7 @@ import pytest
 import torch
 from typer.testing import CliRunner
 
-from reports.made_runs import addition_runs, distilled_run
+from reports.made_runs import addition_runs
 from shell import parsed
 from smtlayer.errors import SMTLayerError
 from smtlayer_cli.app import app
@@ -125,14 +125,20 @@ def test_a_search_counts_the_rows_it_has_seen(all_right):
     assert counted == [(i, 40) for i in range(1, 41)]
 
 
-def test_an_earlier_row_is_named_if_there_is_none_from_the_number_on(capsys, tmp_path):
-    run = RunFolder.read(distilled_run(tmp_path)).load()
-    first = find_example(run, 0, ["failed"])
-    assert first < 39
-    _, printed = refused(capsys, run.folder.path, "--failed", "--row", 39)
-    assert printed == (
-        f"smtlayer: No test example from 39 on failed. An earlier one is example {first}: "
-        f"use --row {first}.\n"
+def test_an_earlier_row_is_named_if_there_is_none_from_the_number_on(capsys, folder, monkeypatch):
+    run = RunFolder.read(folder).load()
+    failed = run.rows()[1].batch(torch.tensor([11, 23])).features
+
+    def printed(examples):
+        wrong = [any(map(one.equal, failed)) for one in examples.batch.features]
+        return ["failed" if each else "right" for each in wrong]
+
+    monkeypatch.setattr("smtlayer_studies.reports.example_report.outcomes", printed)
+    assert find_example(run, 0, ["failed"]) == 11
+    _, message = refused(capsys, folder, "--failed", "--row", 39)
+    assert message == (
+        "smtlayer: No test example from 39 on failed. An earlier one is example 11: "
+        "use --row 11.\n"
     )
 
 

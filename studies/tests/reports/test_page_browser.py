@@ -1,5 +1,6 @@
 """The page in a real browser that has no network."""
 
+import itertools
 import shutil
 from pathlib import Path
 
@@ -43,9 +44,14 @@ def pages(tmp_path_factory):
     }
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1280, 390])
-@pytest.mark.parametrize("name", ["one", "two"])
+SHOWN = [("one", 1280, "light"), ("two", 390, "dark")]
+ALL = list(itertools.product(("one", "two"), (1280, 390), ("light", "dark")))
+
+
+@pytest.mark.parametrize(
+    ("name", "width", "scheme"),
+    [pytest.param(*one, marks=[] if one in SHOWN else pytest.mark.slow) for one in ALL],
+)
 def test_the_page_opens_offline_without_complaints_and_fits(browser, pages, name, width, scheme):
     context = browser.new_context(
         viewport={"width": width, "height": 800}, color_scheme=scheme, offline=True
