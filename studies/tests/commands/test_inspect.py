@@ -137,8 +137,7 @@ def test_an_earlier_row_is_named_if_there_is_none_from_the_number_on(capsys, fol
     assert find_example(run, 0, ["failed"]) == 11
     _, message = refused(capsys, folder, "--failed", "--row", 39)
     assert message == (
-        "smtlayer: No test example from 39 on failed. An earlier one is example 11: "
-        "use --row 11.\n"
+        "smtlayer: No test example from 39 on failed. An earlier one is example 11: use --row 11.\n"
     )
 
 
