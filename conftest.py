@@ -2,6 +2,7 @@
 
 import os
 import signal
+import sys
 import tempfile
 from pathlib import Path
 
@@ -16,6 +17,9 @@ def pytest_configure(config):
     folder = tempfile.TemporaryDirectory(prefix="smtlayer-cache-")
     config.add_cleanup(folder.cleanup)
     os.environ["SMTLAYER_CACHE"] = folder.name
+    # Otherwise each of the many child processes compiles the sources, and each run the tests.
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    sys.dont_write_bytecode = False
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as shells have it for what runs behind
         signal.signal(signal.SIGINT, signal.default_int_handler)  # and with it for child processes
 

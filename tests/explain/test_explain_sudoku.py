@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from explained import Witness, check_blame, check_explanation
-from smtlayer import SMTLayer
+from smtlayer import Sat, SMTLayer
 from smtlayer_benchmarks.boards import read_boards
 from smtlayer_studies.tasks.sudoku.theory import encode_hints, sudoku_theory
 
@@ -64,7 +64,7 @@ def test_a_whole_board_is_explained_and_short(reading):
     logits, known = 6.0 * signs.double(), signs != 0
     columns = slice(same_row[1] * theory.n_inputs // 81, (same_row[1] + 1) * theory.n_inputs // 81)
     logits[columns] *= 0.25  # the wrong one is the least certain
-    layer = SMTLayer(theory)
+    layer = SMTLayer(theory, backend=Sat())
     (row,) = layer.explain(logits, boards.solutions[0], known, runner_up=True, timeout_s=600)
     wrong = f"cell_{same_row[1] // 9}_{same_row[1] % 9}"
     assert (row.status, row.proved) == ("repaired", True)
@@ -94,7 +94,7 @@ def test_the_rules_of_the_game_are_named():
     hints = torch.zeros(1, 81, dtype=torch.int64)
     hints[0, [0, 5]] = 7  # both in the first row
     signs = encode_hints(theory, hints)[0]
-    (row,) = SMTLayer(theory).explain(2.0 * signs.double(), known=signs != 0)
+    (row,) = SMTLayer(theory, backend=Sat()).explain(2.0 * signs.double(), known=signs != 0)
     (broken,) = row.conflict.constraints
     assert broken.name == "row 0 has no number twice"
     assert "cell_0_0 = 7 and cell_0_5 = 7 together break" in str(row)

@@ -1,8 +1,8 @@
 """What each process of `test_ddp.py` runs: two steps of training on its share of a batch.
 
-    torchrun --nproc-per-node 2 ddp_script.py FOLDER
+    RANK=0 WORLD_SIZE=2 python ddp_script.py FOLDER
 
-leaves the gradients and parameters of each process in FOLDER.
+and the same with RANK=1 at once leaves the gradients and parameters of each process in FOLDER.
 """
 
 import os
@@ -53,7 +53,9 @@ def train(network: nn.Module, share: slice) -> dict[str, list[Tensor]]:
 
 
 def main(folder: Path) -> None:
-    dist.init_process_group("gloo")
+    rank, size = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
+    meeting = (folder / "meeting").as_uri()  # a file needs no free port
+    dist.init_process_group("gloo", init_method=meeting, rank=rank, world_size=size)
     rank, size = dist.get_rank(), dist.get_world_size()
     share = slice(rank * ROWS // size, (rank + 1) * ROWS // size)
     found = {case: train(DistributedDataParallel(make_network(case)), share) for case in CASES}

@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -33,8 +34,11 @@ def run(*command, **environment):
 def ranks(tmp_path_factory):
     """What two processes found, each for itself."""
     folder = tmp_path_factory.mktemp("ddp")
-    launcher = ("-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2")
-    run(*launcher, HERE / "ddp_script.py", folder)
+    script, size = HERE / "ddp_script.py", {"WORLD_SIZE": "2"}
+    with ThreadPoolExecutor() as threads:
+        both = [threads.submit(run, script, folder, RANK=rank, **size) for rank in "01"]
+        for one in both:
+            one.result()
     return [torch.load(folder / f"rank{rank}.pt") for rank in (0, 1)]
 
 

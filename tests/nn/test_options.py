@@ -101,7 +101,7 @@ def test_limits_must_be_numbers(wrong):
             make(**{name: wrong})
 
 
-@pytest.mark.parametrize("limit", [math.inf, 2**40])
+@pytest.mark.parametrize("limit", [math.inf, pytest.param(2**40, marks=pytest.mark.slow)])
 def test_limits_may_be_as_good_as_none(limit):
     theory, signs = addition(2), torch.tensor([[1, -1, 1, 1]], dtype=torch.int8)
     unbounded = [Z3(limit), Sat(limit), Table(max_work=limit), Enumerate(timeout_ms=limit),

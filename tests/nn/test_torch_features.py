@@ -183,6 +183,7 @@ def in_a_fresh_process(code, **options):
     return done.stdout.split()
 
 
+@pytest.mark.slow  # see test_public_names.py
 def test_importing_the_layer_imports_little_beside_torch_and_z3():
     *new, compiler = in_a_fresh_process("""
         import sys, torch, z3

@@ -87,7 +87,7 @@ def server():
     Pages.asked = []
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Pages) as running:
         running.patience = threading.Event()
-        thread = threading.Thread(target=running.serve_forever, daemon=True)
+        thread = threading.Thread(target=running.serve_forever, args=(0.01,), daemon=True)
         thread.start()
         yield f"http://127.0.0.1:{running.server_port}"
         running.patience.set()

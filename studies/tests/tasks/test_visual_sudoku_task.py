@@ -3,7 +3,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from smtlayer import SMTLayer
+from smtlayer import Sat, SMTLayer
 from smtlayer.errors import ConfigError
 from smtlayer_studies.tasks.base import Model
 from smtlayer_studies.tasks.mnist import DigitData, Digits, load_digits
@@ -302,7 +302,7 @@ def test_a_misread_digit_is_blamed_in_both_of_its_columns(digits, boards):
     wrong = (true + 1) % 9
     logits[0, 9 * cell + true], logits[0, 9 * cell + wrong] = -1.0, 1.0
     logits.requires_grad_()
-    outputs = SMTLayer(task.theory, backward="maxsmt")(logits, batch.known)
+    outputs = SMTLayer(task.theory, backend=Sat(), backward="maxsmt")(logits, batch.known)
     loss = F.binary_cross_entropy_with_logits(outputs, batch.targets, batch.asked.float())
     loss.backward()
     assert logits.grad[0, 9 * cell + true] < 0  # to be raised
