@@ -33,6 +33,14 @@ FINITE = {
         z3.If(z3.And(s != "red", z3.StringVal("blue") != s, s != "grey"), bits + 1, bits) == 3,
         [S], [bits]),
     "with bits, not listed": lambda: Theory(z3.If(s == "grey", bits + 1, bits) == 3, [S], [bits]),
+    "with bits, negative": lambda: Theory(
+        z3.Implies(number == -1, bits == 1), [one_hot(number, [-1, 0, 2])], [bits]),
+    "with bits, negative and not listed": lambda: Theory(
+        z3.If(z3.Or(number == -3, number != -1), bits + 1, bits) == 3,
+        [one_hot(number, [-1, 0])], [bits]),
+    "with bits, fractions": lambda: Theory(
+        [z3.Implies(x == z3.Q(1, 2), bits == 1), z3.Or(x != z3.Q(-3, 4), bits == 6)],
+        [one_hot(x, [z3.Q(1, 2), z3.Q(-3, 4), 1])], [bits]),
     "with integers": lambda: Theory(
         [number + other == 4, (s == "red") == (number == 1)],
         [S, one_hot(number, range(4))], [one_hot(other, range(4))]),

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 import smtlayer
 
-_FORMAT = 6  # raise it when the content of a kind of bundle changes
+_FORMAT = 7  # raise it when the content of a kind of bundle changes
 _MOST_BYTES = 512 << 20
 _PREFIX, _CHECKSUM = "array_", "sha256"
 _NAME = re.compile(r"\w+\.\w+\.[0-9a-f]{12}\.(npz|\w+\.tmp)", re.A)  # kind, digest, tag

@@ -103,10 +103,10 @@ def as_booleans(own: Theory, formulas: Sequence[Any], found: Comparisons) -> lis
     """Formulas of a theory or its copy with a Boolean of that name in place of each comparison."""
     context = own.inputs[0].ctx
     one_hot = [symbol for symbol in own.symbols if symbol.domain is not None]
-    names: dict[tuple[int, int], str] = {}
+    names: dict[tuple[int, str], str] = {}
     for symbol, columns in zip(one_hot, found.columns, strict=True):
         for equation, name in zip(symbol.column_terms, columns or (), strict=False):
-            names[symbol.term.get_id(), sides(equation)[1].get_id()] = name
+            names[symbol.term.get_id(), _text(sides(equation)[1])] = name
     symbols = {symbol for symbol, _ in names}
     replaced, seen, stack = list[tuple[Any, Any]](), set[int](), list(formulas)
     while stack:
@@ -118,6 +118,11 @@ def as_booleans(own: Theory, formulas: Sequence[Any], found: Comparisons) -> lis
             stack.extend(term.children())
             continue
         place, value = sides(term)
-        name = z3.Bool(names.get((place.get_id(), value.get_id()), found.never), context)
+        name = z3.Bool(names.get((place.get_id(), _text(value)), found.never), context)
         replaced.append((term, z3.Not(name) if z3.is_distinct(term) else name))
     return [z3.substitute(formula, *replaced) for formula in formulas]
+
+
+def _text(value: Any) -> str:
+    """The text of a value, the same in a copy: there -1 and 1/2 may be terms, not numerals."""
+    return str(z3.simplify(value).sexpr())
