@@ -22,7 +22,12 @@ def yielding(*accuracies):
         ([], {"rounds": 3}, "a list of settings, and rounds as a whole number, at least one of"),
         ("core", {"rounds": 3}, "at least one of each. Got 'core' and 3."),
         ([1], {"rounds": 0}, "at least one of each. Got [1] and 0."),
-        ([1], {"rounds": 1, "enough": math.nan}, "Portfolio expects enough as an accuracy, as 0.9"),
+        ([1], {"rounds": 1, "enough": math.nan}, "Portfolio expects enough as an accuracy from 0"),
+        (
+            [1],
+            {"rounds": 1, "enough": 95},
+            "as 0.99 (2 for none), and budget as a number of at least",
+        ),
         ([1], {"rounds": 1, "budget": 0.5}, "a number of at least 1. Got 0.99 and 0.5."),
         (
             range(8),
@@ -73,3 +78,10 @@ def test_a_training_yields_one_to_all_rounds():
     with pytest.raises(ArgumentError, match=r"a training of rounds=2\. Got one that goes on\. Let"):
         Portfolio(["a"], rounds=2).run(yielding(0.5, 0.5, 0.5), lambda *round: seen.append(round))
     assert len(seen) == 2
+
+
+def test_keep_and_train_of_another_type_are_refused():
+    with pytest.raises(TypeError, match=r"keep as rounds and numbers of trainings, as in \{3: 2"):
+        Portfolio([1, 2], rounds=4, keep=[2, 1])
+    with pytest.raises(TypeError, match=r"expects a generator function, without calling it"):
+        Portfolio([1, 2], rounds=4).run(iter([0.5]))

@@ -83,7 +83,7 @@ class Portfolio(Generic[S]):
         rounds: Number of rounds of one training. A round is an epoch, or a part of one.
         keep: How many trainings to keep after which round, as in `{3: 2, 6: 1}`; `None` for the
             default.
-        enough: Training accuracy that wins at once; above 1 for none.
+        enough: Training accuracy that wins at once, from 0 to 1; 2 for none.
         budget: All trainings together have at most this many times the rounds of one.
 
     Raises:
@@ -121,12 +121,17 @@ class Portfolio(Generic[S]):
                 f"Portfolio expects a list of settings, and rounds as a whole number, at least one "
                 f"of each. Got {settings!r} and {rounds!r}."
             )
-        if not is_finite(enough, 0) or not is_finite(budget, 1):
+        if not is_finite(enough, 0) or enough > 2 or not is_finite(budget, 1):
             raise ArgumentError(
-                f"Portfolio expects enough as an accuracy, as 0.99, and budget as a number of at "
-                f"least 1. Got {enough!r} and {budget!r}."
+                f"Portfolio expects enough as an accuracy from 0 to 1, as 0.99 (2 for none), and "
+                f"budget as a number of at least 1. Got {enough!r} and {budget!r}."
             )
         self.rounds, self.enough, self.budget = int(rounds), float(enough), float(budget)
+        if keep is not None and not isinstance(keep, Mapping):
+            raise ArgumentTypeError(
+                f"Portfolio expects keep as rounds and numbers of trainings, as in {{3: 2, 6: 1}}. "
+                f"Got {keep!r}."
+            )
         self.keep = self._halving() if keep is None else dict(keep)
         self._check_keep()
 
@@ -155,6 +160,10 @@ class Portfolio(Generic[S]):
             ArgumentError: If `train` yields something else, or too many rounds.
             SMTLayerError: If no training is left.
         """
+        if not callable(train):
+            raise ArgumentTypeError(
+                f"Portfolio.run expects a generator function, without calling it. Got {train!r}."
+            )
         every = [
             _Training(setting, _rounds(train, setting, seed, self.rounds))
             for seed, setting in enumerate(self.settings)

@@ -7,7 +7,7 @@ import pytest
 import z3
 
 from smtlayer import Theory, one_hot
-from smtlayer.errors import ArgumentError, ArgumentTypeError, ConfigError
+from smtlayer.errors import ArgumentError, ArgumentTypeError, ConfigError, TheoryError
 from smtlayer.lab import problem_of, readings
 from smtlayer.solvers.readings.answers import Answers
 from smtlayer.solvers.readings.rows import read_rows
@@ -71,6 +71,7 @@ GOOD = {"word": "no", "heavy": False, "bits": 0}
         ([{**GOOD, "n": 7}], "symbol 'n' takes one of (1, 2, 3). Got 7."),
         ([{**GOOD, "n": 3}], "Row 1 (word = no, heavy = False, bits = 0, n = 3) contradicts the "
                              "theory, by which n = 1."),
+        ([{**GOOD, "bits": [0, 1]}], "expected one value per symbol. Give each row its own dict."),
         ([{**GOOD, "heavy": True}], "contradicts the theory: no model has these values."),
     ],
 )  # fmt: skip
@@ -93,10 +94,27 @@ def test_labels_that_the_theory_leaves_open_must_be_given():
     assert signs([{"a": False, "y": True}], theory) == ([[-1]], [[1]])
 
 
+def test_whole_numbers_may_have_a_decimal_point_in_a_file(tmp_path):
+    path = tmp_path / "rows.csv"
+    path.write_text("word,heavy,bits,n\nno,0,0,1.0\n , ,\n")
+    assert signs(path) == signs([GOOD])
+
+
+def test_a_theory_without_a_model_is_not_blamed_on_a_row():
+    with pytest.raises(TheoryError, match="The theory has no model at all"):
+        signs([{"a": True}], Theory([z3.Bool("a"), False], [z3.Bool("a")], [z3.Bool("y")]))
+
+
 def test_files_that_cannot_be_read_are_errors(tmp_path):
     path = tmp_path / "rows.csv"
     path.write_text("word,heavy,bits\nno,0,0\nno,0\n")
     with pytest.raises(ArgumentError, match=r"row 2 has 2 values for the 3 names of the first"):
+        signs(path)
+    path.write_text("word,word,bits\nno,0,0\n")
+    with pytest.raises(ArgumentError, match=r"the first line has a name twice: word, word, bits"):
+        signs(path)
+    path.write_text("word;heavy\nno;0\n")
+    with pytest.raises(ArgumentError, match=r"^Row 1 of .*rows.csv .*first line, separated by"):
         signs(path)
     path.write_text("")
     with pytest.raises(ArgumentError, match="at least one row"):
@@ -116,6 +134,9 @@ def test_arguments_that_do_not_fit_together_are_errors():
         readings(mixed())
     with pytest.raises(ConfigError, match="add up to the theory's 5 input columns"):
         readings(mixed(), [GOOD], widths=(2, 2))
+    for widths in ([], 5):
+        with pytest.raises(ConfigError, match=r"input columns. Got (\[\]|5)\."):
+            readings(mixed(), [GOOD], widths=widths)
     with pytest.raises(ConfigError, match=r"rows or shown, not both. Got shown=0.5"):
         problem_of(mixed(), rows=[GOOD], shown=0.5)
 

@@ -215,6 +215,12 @@ def test_only_the_true_reading_fits_what_some_tasks_show(name):
     assert str(found).startswith("Only the true reading of the symbols fits the ")
 
 
+def test_readings_that_were_not_counted_are_not_called_harmless():
+    found = readings(task_problem("mnist-half"), limit=1)
+    assert (found.count, found.complete, found.wrong) == (1, False, 0)
+    assert "those found answer the 25 tested examples correctly, others may not" in str(found)
+
+
 def test_the_limit_leaves_the_count_open_and_keeps_the_true_reading():
     problem = task_problem("liars-puzzle-as-printed")
     found = readings(problem, limit=20)

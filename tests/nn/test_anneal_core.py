@@ -127,6 +127,16 @@ def test_a_stepper_sets_progress():
     assert layer.progress == 1.0
 
 
+@pytest.mark.parametrize(
+    "rule",
+    ["mix(anneal_core(steps=50), core)", "schedule((0.5, core), (1, anneal_core(steps=50)))"],
+)
+def test_a_composite_rule_counts_as_the_rule_in_it(rule):
+    layer = SMTLayer(addition(1), backward=rule)
+    push(layer, 20)
+    assert layer.progress == 0.4
+
+
 def test_with_a_number_of_steps_the_rule_counts_backward_passes():
     layer = SMTLayer(addition(1), backward="anneal_core(steps=250)")
     with warnings.catch_warnings():

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from smtlayer.errors import ConfigError, TheoryError, TooManyModelsError
+from smtlayer.plain import is_whole
 from smtlayer.solvers.readings.answers import Answers, determined_rows
 from smtlayer.solvers.readings.kinds import FACT, Kinds, shared_readers
 from smtlayer.solvers.readings.rows import Rows, read_rows
@@ -123,13 +124,15 @@ def checked_widths(theory: Theory, widths: Sequence[int] | None) -> tuple[int, .
     Raises:
         ConfigError: If they do not add up to the theory's input columns.
     """
-    sizes = tuple(theory.input_widths if widths is None else widths)
-    if min(sizes) < 1 or sum(sizes) != theory.n_inputs:
+    sizes = theory.input_widths if widths is None else widths
+    fits = isinstance(sizes, Sequence) and all(is_whole(size, 1) for size in sizes)
+    if not fits or sum(sizes) != theory.n_inputs:
+        got = ", ".join(map(str, sizes)) if fits and sizes else repr(sizes)
         raise ConfigError(
             f"The lab expects widths of at least 1 that add up to the theory's "
-            f"{theory.n_inputs} input columns. Got {', '.join(map(str, sizes))}."
+            f"{theory.n_inputs} input columns. Got {got}."
         )
-    return sizes
+    return tuple(sizes)
 
 
 def _decided(theory: Theory) -> tuple[LabRows, int]:

@@ -44,7 +44,7 @@ class Progress:
                 f"SMTLayer: the rule {self.rule!r} changes during training, but layer.progress was "
                 f"not set in {self.passes} backward passes, so the rule is still as at the start. "
                 f"Add this line to the training loop: layer.progress = step / total_steps. Stepper "
-                f"does it for you, and anneal_core(steps=total_steps) counts backward passes.",
+                f"does it for you. The rule anneal_core(steps=N) counts N backward passes itself.",
                 ProgressWarning,
                 stacklevel=2,
             )

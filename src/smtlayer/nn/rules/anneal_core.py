@@ -80,7 +80,8 @@ set it yourself, or give the number of backward passes of the whole training:
   here.
 - `shake`, 0.5: the share of training after which only cores are used.
 - `steps`, none: the number of backward passes of the whole training, for a loop that does not set
-  `layer.progress`. A loop that sets it takes precedence.
+  `layer.progress`. A loop that sets it takes precedence. The count is not part of the `state_dict`:
+  after loading a checkpoint, set `layer.progress`.
 
 Examples:
     >>> anneal_core(cool=0.5, shake=0.7)

@@ -50,6 +50,11 @@ class CompositeRule(BlameRule):
         """Whether any of its rules does."""
         return any(rule.changes for rule in self.rules)
 
+    @property
+    def steps(self) -> int | None:
+        """That of its first rule that has one."""
+        return next((rule.steps for rule in self.rules if rule.steps is not None), None)
+
     def blame(self, solver: Solver, question: Question) -> Blame:
         """Returns the inputs to push in each row, by the chosen rule."""
         return self.choose(question.progress.item()).blame(solver, question)

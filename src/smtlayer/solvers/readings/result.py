@@ -102,8 +102,10 @@ class Readings:
         if self.wrong:
             answer = "answers" if self.wrong == 1 else "answer"
             return f"{text}; {self.wrong:,} of them {answer} some of the {tested} wrongly"
-        if not self.count or not self.tested:
+        if not self.count or not self.tested or not self.true_fits:
             return text
+        if not self.complete:
+            return f"{text}; those found answer the {tested} correctly, others may not"
         return f"{text}; all answer the {tested} correctly, so renamed symbols do no harm"
 
     @property

@@ -26,12 +26,13 @@ def read_rows(theory: Theory, rows: Rows, answers: Answers) -> tuple[Tensor, Ten
     listed = _read_csv(Path(rows)) if isinstance(rows, str | Path) else _listed(rows)
     if not listed:
         raise ArgumentError("Expected at least one row, such as dict(a=0, b=1). Got none.")
+    where = f" of {rows}" if isinstance(rows, str | Path) else ""
     known: dict[tuple[Any, ...], tuple[Tensor, Tensor]] = {}
     found = []
     for number, row in enumerate(listed, 1):
         key = tuple(sorted((str(name), repr(value)) for name, value in row.items()))
         if key not in known:
-            known[key] = _read_row(theory, row, answers, f"Row {number} ({_text(row)})")
+            known[key] = _read_row(theory, row, answers, f"Row {number}{where} ({_text(row)})")
         found.append(known[key])
     inputs, outputs = zip(*found, strict=True)
     return torch.stack(inputs), torch.stack(outputs)
@@ -52,10 +53,12 @@ def _read_csv(path: Path) -> list[Mapping[str, Any]]:
     """The rows of a file whose first line has the names of symbols; empty cells are left out."""
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
-            lines = [[cell.strip() for cell in line] for line in csv.reader(file) if line]
+            lines = [[cell.strip() for cell in line] for line in csv.reader(file)]
     except (OSError, UnicodeDecodeError) as error:
         raise ArgumentError(f"Rows cannot be read from {str(path)!r}: {error}.") from error
-    head, *body = lines or [[]]
+    head, *body = [line for line in lines if any(line)] or [[]]
+    if len(set(head)) < len(head):
+        raise ArgumentError(f"{path}: the first line has a name twice: {', '.join(head)}.")
     for number, cells in enumerate(body, 1):
         if len(cells) != len(head):
             raise ArgumentError(
@@ -69,21 +72,25 @@ def _read_row(
     theory: Theory, row: Mapping[str, Any], answers: Answers, who: str
 ) -> tuple[Tensor, Tensor]:
     symbols = {symbol.name: symbol for symbol in theory.symbols}
+    in_file = all(isinstance(value, str) for value in row.values())
     for name in row:
         if name not in symbols:
             hint = did_you_mean(str(name), symbols, f"They are {', '.join(symbols)}.")
+            hint += " A file has them in its first line, separated by commas." if in_file else ""
             raise ArgumentError(f"{who}: {name!r} is not an input or output of the theory.{hint}")
     for symbol in theory.input_symbols:
         if symbol.name not in row:
             raise ArgumentError(f"{who}: there is no value for the input {symbol.name!r}.")
-    plain = {name: _value(symbols[name], value) for name, value in row.items()}
     try:
+        plain = {name: _value(symbols[name], value) for name, value in row.items()}
         inputs = theory.encode(**{s.name: plain[s.name] for s in theory.input_symbols})
         given = {s.name: plain[s.name] for s in theory.output_symbols if s.name in plain}
         outputs = theory.encode_outputs(**given)
     except TheoryError as error:
         reason = str(error).removeprefix("Theory.encode: ")
         raise ArgumentError(f"{who}: {reason}") from error
+    if inputs.ndim != 1 or outputs.ndim != 1:
+        raise ArgumentError(f"{who}: expected one value per symbol. Give each row its own dict.")
     return inputs, _label(theory, inputs, outputs, answers, who)
 
 
@@ -97,6 +104,8 @@ def _label(theory: Theory, inputs: Tensor, outputs: Tensor, answers: Answers, wh
         right = _text(theory.decode(torch.tensor(answer)))
         raise ArgumentError(f"{who} contradicts the theory, by which {right}.")
     if not answers.allows(signs, label):
+        if not answers.allows((0,) * theory.n_inputs):
+            raise TheoryError("The theory has no model at all. Theory.check() shows why.")
         raise ArgumentError(f"{who} contradicts the theory: no model has these values.")
     if 0 in label:
         raise ArgumentError(f"{who} has several labels by the theory. Add the outputs to the row.")
@@ -108,7 +117,8 @@ def _value(symbol: Symbol, value: Any) -> Any:
     if not isinstance(value, str):
         return value
     if symbol.kind == "one-hot":
-        return {str(known): known for known in symbol.values}.get(value, value)
+        names = {str(known): known for known in symbol.values}
+        return names.get(value, names.get(value.removesuffix(".0"), value))
     if symbol.kind == "bool":
         return _TRUTH.get(value.lower(), value)
     return int(value) if value.isdecimal() else value

@@ -120,4 +120,6 @@ def _rule_of(config: Mapping[str, Any]) -> str:
     rule = str(config["layer"]["backward"])
     if rule == "core":
         return "cores by confidence"
-    return "annealed marginal" if "anneal(" in rule else rule
+    if "anneal(" not in rule:
+        return rule
+    return "annealed marginal" + (", then core" if rule.endswith("(1, core))") else "")
