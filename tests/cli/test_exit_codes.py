@@ -263,7 +263,15 @@ def test_a_reader_that_goes_away_is_no_error(words):
         assert process.wait(600) == 141
 
 
-@pytest.mark.parametrize("line", ["--help >&-", "--help 2>&- | grep -q train", "cache >&- 2>&-"])
+@pytest.mark.parametrize(
+    "line",
+    [
+        "--help >&-",
+        "--help 2>&- | grep -q train",
+        "--version >&- 2>&-",
+        pytest.param("cache >&- 2>&-", marks=pytest.mark.slow),
+    ],
+)
 @pytest.mark.skipif(os.name == "nt", reason="streams are closed in the words of a POSIX shell")
 def test_streams_that_are_closed_are_no_error(line):
     whole = f"{shlex.join(COMMAND)} {line}"

@@ -58,8 +58,15 @@ def test_random_theories_bring_about_every_kind_of_statement():
     assert any(row.runner_up is not None for row in rows)
 
 
-@pytest.mark.parametrize("weights", ["logit", "softmax"])
-@pytest.mark.parametrize("inference", ["smt", "maxsmt"])
+@pytest.mark.parametrize(
+    ("inference", "weights"),
+    [
+        ("smt", "logit"),
+        ("maxsmt", "softmax"),
+        pytest.param("smt", "softmax", marks=pytest.mark.slow),
+        pytest.param("maxsmt", "logit", marks=pytest.mark.slow),
+    ],
+)
 @pytest.mark.parametrize("backend", [*BACKENDS, Sat()], ids=lambda b: type(b).__name__)
 def test_every_backend_and_rule_explains(backend, inference, weights):
     statuses = set()

@@ -197,6 +197,7 @@ def test_importing_the_layer_imports_little_beside_torch_and_z3():
     assert len([name for name in new if not name.startswith("smtlayer.")]) <= 15
 
 
+@pytest.mark.slow  # the next test uses a layer, and test_robustness.py compiles networks
 def test_the_compiler_is_not_imported_until_a_network_is_compiled():
     code = """
         import sys, torch, z3
@@ -226,7 +227,7 @@ def test_the_compiler_is_not_imported_until_a_network_is_compiled():
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="POSIX limits")
-def test_the_layer_is_imported_and_used_where_nothing_can_be_written():
+def test_the_layer_is_used_where_nothing_can_be_written_and_without_the_compiler():
     def full():  # as on a full disk or in a read-only container
         import resource
         import signal
@@ -235,10 +236,14 @@ def test_the_layer_is_imported_and_used_where_nothing_can_be_written():
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 
     code = """
-        import torch, z3
+        import sys, torch, z3
         from smtlayer import SMTLayer, Theory
         a, b, y = z3.Bools("a b y")
         layer = SMTLayer(Theory(y == z3.Xor(a, b), [a, b], [y]))
-        print(layer(torch.tensor([[1.0, -1.0]])).item())
+        logits = torch.tensor([[1.0, -1.0]], requires_grad=True)
+        outputs = layer(logits)
+        outputs.sum().backward()
+        layer.solve(logits), layer.explain(logits)
+        print(outputs.item(), "torch._dynamo" in sys.modules)
     """
-    assert in_a_fresh_process(code, preexec_fn=full) == ["1.0"]
+    assert in_a_fresh_process(code, preexec_fn=full) == ["1.0", "False"]

@@ -36,6 +36,7 @@ class TestRememberedZ3(SolverConformance):
     seeds = 10
 
 
+@pytest.mark.slow
 class TestRememberedTable(SolverConformance):
     backend = Remembered(Table())
     seeds = 5

@@ -110,7 +110,7 @@ def by_tactics(theory):
     return translation._translate(twin, True, Budget())
 
 
-@pytest.mark.parametrize("seed", seeds(60, 2000))
+@pytest.mark.parametrize("seed", seeds(30, 2000))
 def test_random_formulas_keep_their_models(seed):
     symbols, formulas = random_formulas(seed)
     hidden = random.Random(seed).randint(0, 2)
@@ -119,7 +119,7 @@ def test_random_formulas_keep_their_models(seed):
     assert found == by_z3(theory) == by_clauses(by_tactics(theory))
 
 
-@pytest.mark.parametrize("seed", seeds(30, 1000))
+@pytest.mark.parametrize("seed", seeds(10, 1000))
 def test_formulas_beside_numbers_keep_their_models(seed):
     """Some formulas are Boolean, others not, and they share symbols."""
     draw = random.Random(seed)
@@ -136,7 +136,7 @@ def test_formulas_beside_numbers_keep_their_models(seed):
     assert found == by_z3(theory) == by_clauses(by_tactics(theory))
 
 
-@pytest.mark.parametrize("seed", seeds(20, 1000))
+@pytest.mark.parametrize("seed", seeds(10, 1000))
 def test_random_theories_keep_their_models(seed):
     theory = random_theory(seed)
     found = by_clauses(translation.to_cnf(theory))

@@ -67,7 +67,7 @@ def test_a_layer_that_cannot_be_made_is_reported_before_anything_is_trained(
     assert not (tmp_path / "run").exists()
 
 
-@pytest.mark.parametrize("method", ["best", "mine"])
+@pytest.mark.parametrize("method", [pytest.param("best", marks=pytest.mark.slow), "mine"])
 def test_a_file_of_ones_own_is_trained_by_the_methods_that_it_has(tmp_path, method):
     file = tmp_path / "own.toml"
     file.write_text(OWN.format(method=method))
