@@ -71,6 +71,16 @@ def test_a_share_alone_has_another_gradient(ranks, case):
     assert not torch.allclose(alone["gradients"][0], ranks[0][case]["gradients"][0])
 
 
+@pytest.mark.slow  # the launcher is a third process that imports torch
+def test_torchrun_starts_the_same_training(ranks, tmp_path):
+    launcher = ("-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2")
+    run(*launcher, HERE / "ddp_script.py", tmp_path)
+    for rank, expected in enumerate(ranks):
+        found = torch.load(tmp_path / f"rank{rank}.pt")
+        for case in ddp_script.CASES:
+            torch.testing.assert_close(found[case], expected[case], rtol=1e-12, atol=1e-15)
+
+
 def test_the_script_in_the_documentation_runs_and_learns(tmp_path):
     (script,) = re.findall(r"```python\n(.*?)```", RECIPE.read_text(), re.DOTALL)
     (tmp_path / "train.py").write_text(script)
