@@ -81,7 +81,7 @@ def test_a_worker_that_died_idle_is_replaced_and_no_row_is_lost(pool):
 
 
 def test_a_row_that_hangs_is_unknown_in_time_and_no_other(shared_pool, monkeypatch, tmp_path):
-    monkeypatch.setattr("smtlayer.solvers.workers.pool._MARGIN_S", 2.0)
+    monkeypatch.setattr("smtlayer.solvers.workers.pool._MARGIN_S", 4.0)
     hanging = solver(faulty.Hangs, limit_ms=100)
     assert_answers(hanging.solve(rows(*NUMBERS)), NUMBERS, unknown=[BAD])
     assert_answers(hanging.solve(rows(1, 2, 3)), [1, 2, 3])
