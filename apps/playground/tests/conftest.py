@@ -59,7 +59,8 @@ def browser():
 def url(browser, addition_folder):
     """The address of `smtlayer demo`, which must stop on Ctrl-C without an error message."""
     words = ["-m", "smtlayer", "demo", str(addition_folder), "--port", "0", "--no-open"]
-    with running([sys.executable, *words], text=True) as server:
+    quiet = ("-W", "ignore:Sat.")  # a busy machine takes seconds for a board, and warns of it
+    with running([sys.executable, *quiet, *words], text=True) as server:
         lines = iter(server.stdout.readline, "")
         yield next(line.split()[1] for line in lines if line.startswith("Open "))
         server.send_signal(signal.SIGINT)
