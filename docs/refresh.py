@@ -5,12 +5,15 @@ python docs/refresh.py 1-xor faq  # those whose name contains one of these
 python docs/refresh.py --into FOLDER 1-xor
 
 A block of Python in a page may be followed by a block of text, its output. Pages that other
-tests run (see tests/docs/test_doc_code.py) are skipped.
+tests run (see tests/docs/test_doc_code.py) are skipped. Pages of the gallery show excerpts of a
+script; it runs in full, which takes a minute per page, and updates the output and the picture.
 """
 
 import contextlib
 import io
+import os
 import re
+import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -21,6 +24,9 @@ from nbclient import NotebookClient
 
 DOCS = Path(__file__).parent
 BLOCK = re.compile(r"```python\n(.*?)```(?:(\n\n```text\n)(.*?)```)?", re.DOTALL)
+SCRIPT = re.compile(
+    r"(```console\npython (examples/gallery/\w+\.py)\n```\n\n```text\n)(.*?)```", re.DOTALL
+)
 # Pages whose code cannot be run from top to bottom, and the tests that run it.
 ELSEWHERE = {
     "explain/what-makes-it-train.md": "tests/test_text.py",
@@ -37,7 +43,18 @@ def pages() -> dict[str, Path]:
     return {
         name: path
         for name, path in found.items()
-        if name not in ELSEWHERE and "```python\n" in path.read_text(encoding="utf-8")
+        if not (name in ELSEWHERE or name in gallery())
+        and "```python\n" in path.read_text(encoding="utf-8")
+    }
+
+
+def gallery() -> dict[str, Path]:
+    """The pages of the gallery that show the output of a script, by name."""
+    found = {f"gallery/{path.name}": path for path in sorted((DOCS / "gallery").glob("*.md"))}
+    return {
+        name: path
+        for name, path in found.items()
+        if SCRIPT.search(path.read_text(encoding="utf-8"))
     }
 
 
@@ -68,6 +85,28 @@ def refreshed(text: str, name: str) -> str:
         return f"```python\n{code}```" + ("" if between is None else f"{between}{out}```")
 
     return BLOCK.sub(fill, text)
+
+
+def script_output(script: str, picture: Path) -> str:
+    """The output of a full run of a script of the gallery, which also draws its picture."""
+    done = subprocess.run(
+        [sys.executable, script, "--picture", picture.resolve()],
+        cwd=DOCS.parent,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},  # sums depend on the number of threads
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    )
+    return done.stdout
+
+
+def with_script_output(text: str, picture: Path) -> str:
+    """The page of the gallery with the output of its script."""
+
+    def fill(found: re.Match[str]) -> str:
+        return f"{found[1]}{script_output(found[2], picture)}```"
+
+    return SCRIPT.sub(fill, text)
 
 
 def executed(path: Path) -> Any:
@@ -105,6 +144,11 @@ def main(wanted: Sequence[str], into: Path | None = None) -> None:
         if selected(name):
             text = refreshed(path.read_text(encoding="utf-8"), path.stem)
             ((into or path.parent) / path.name).write_text(text, encoding="utf-8")
+    for name, path in gallery().items():
+        if selected(name):
+            page = (into or path.parent) / path.name
+            text = with_script_output(path.read_text(encoding="utf-8"), page.with_suffix(".png"))
+            page.write_text(text, encoding="utf-8")
     for name, path in notebooks().items():
         if selected(name):
             nbformat.write(executed(path), (into or path.parent) / path.name)

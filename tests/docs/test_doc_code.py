@@ -1,23 +1,15 @@
 """Every Python block in the documentation runs and prints the output on the page."""
 
-import re
 import runpy
 from pathlib import Path
 
 import pytest
 
+from outputs import agree
+
 ROOT = Path(__file__).parents[2]
 REFRESH = runpy.run_path(str(ROOT / "docs" / "refresh.py"))
 PAGES, ELSEWHERE = REFRESH["pages"](), REFRESH["ELSEWHERE"]
-NUMBER = re.compile(r"\d+(?:\.\d+)?")
-
-
-def agree(printed: str, expected: str) -> bool:
-    """Whether two texts are equal except for numbers that are close, as after training."""
-    words = [NUMBER.sub("#", " ".join(text.split())) for text in (printed, expected)]
-    numbers = [[float(n) for n in NUMBER.findall(text)] for text in (printed, expected)]
-    pairs = zip(*numbers, strict=False)
-    return words[0] == words[1] and all(abs(a - b) <= max(3, 0.1 * b) for a, b in pairs)
 
 
 @pytest.mark.usefixtures("own_z3_context")
