@@ -213,7 +213,7 @@ def test_the_compiler_is_not_imported_until_a_network_is_compiled():
         x, graphs = torch.randn(4, 2), []
         expected = network(x)
         expected.sum().backward()
-        layer.solve(x), layer.explain(x)
+        layer.solve(x), layer.possible(x), layer.explain(x)
         print("torch._dynamo" in sys.modules)
 
         def count(module, inputs):
@@ -243,7 +243,7 @@ def test_the_layer_is_used_where_nothing_can_be_written_and_without_the_compiler
         logits = torch.tensor([[1.0, -1.0]], requires_grad=True)
         outputs = layer(logits)
         outputs.sum().backward()
-        layer.solve(logits), layer.explain(logits)
+        layer.solve(logits), layer.possible(logits), layer.explain(logits)
         print(outputs.item(), "torch._dynamo" in sys.modules)
     """
     assert in_a_fresh_process(code, preexec_fn=full) == ["1.0", "False"]

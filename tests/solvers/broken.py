@@ -288,3 +288,12 @@ def spares_facts_too_late(solver, asked, answer):
 def ignores_facts(solver, asked, answer):
     signs = asked.inputs.masked_fill(asked.weights == torch.inf, 0)
     return solver.core(signs, asked.weights, asked.outputs)
+
+
+# Law 10
+
+
+@only("maximize")
+def takes_queries_for_unsat(solver, asked, answer):
+    none = unknown_where(asked.inputs[:, 0] >= -1, answer)
+    return dataclasses.replace(none, status=torch.zeros_like(none.status))

@@ -16,6 +16,7 @@ from smtlayer.testing.conformance import (
     honest_unknown,
     independent_rows,
     minimal_core,
+    possible,
     repeatable,
     same_status,
     sound,
@@ -70,6 +71,11 @@ BROKEN = [
     (facts, broken.takes_facts_for_heavy_inputs, "a fact is blamed"),
     (facts, broken.spares_facts_too_late, "not minimal"),
     (facts, broken.ignores_facts, "status differs"),
+    (possible, broken.takes_unsat_for_sat, "status differs"),
+    (possible, broken.takes_unknown_for_unsat, "status differs"),
+    (possible, broken.overrules_facts, "no model has it"),
+    (possible, broken.overlooks_the_wanted_outputs, "not possible"),
+    (possible, broken.takes_queries_for_unsat, "not possible"),
 ]
 
 
@@ -105,14 +111,17 @@ def test_every_law_lets_the_right_solver_pass_and_catches_wrong_ones(law):
     assert sum(caught is law for caught, *_ in BROKEN) >= 3
 
 
-@pytest.mark.parametrize("law", [sound, same_status, best_repair, repeatable, honest_unknown])
+@pytest.mark.parametrize(
+    "law", [sound, same_status, best_repair, repeatable, honest_unknown, possible]
+)
 def test_a_solver_with_a_time_limit_may_answer_unknown(law):
     check(law, broken.gives_up)
 
 
-def test_a_solver_without_a_time_limit_may_not_give_up():
+@pytest.mark.parametrize("law", [honest_unknown, possible])
+def test_a_solver_without_a_time_limit_may_not_give_up(law):
     with pytest.raises(AssertionError, match="UNKNOWN, without a time limit"):
-        check(honest_unknown, broken.gives_up, limit_ms=None)
+        check(law, broken.gives_up, limit_ms=None)
 
 
 def test_only_a_deterministic_solver_must_repeat_its_models():

@@ -22,7 +22,7 @@ from smtlayer.nn.function import SolveFunction, refuse_bad
 from smtlayer.nn.gradient import Scale
 from smtlayer.nn.graph import Graphs
 from smtlayer.nn.options import blame_rule, check_choice, forward_rule, refuse_unsatisfiable
-from smtlayer.nn.passes import Plan, forward_pass
+from smtlayer.nn.passes import Plan, forward_pass, refuse_unknown
 from smtlayer.nn.probability import Probabilities
 from smtlayer.nn.progress import Progress
 from smtlayer.nn.rules.base import BlameRule, ForwardRule, with_models
@@ -30,7 +30,8 @@ from smtlayer.nn.stats import Stats
 from smtlayer.nn.untraced import untraced
 from smtlayer.nn.validate import UNTRACEABLE, check_logits, flat_mask, wanted_signs
 from smtlayer.nn.weights import Weights
-from smtlayer.solvers import Auto, Backend, Solution, Solver
+from smtlayer.solvers import Auto, Backend, Possible, Solution, Solver, Status
+from smtlayer.solvers.possible import possible_outputs
 from smtlayer.theory import Theory, to_signs
 
 if TYPE_CHECKING:  # imported when an explanation is asked for, to keep the import light
@@ -194,6 +195,53 @@ class SMTLayer(nn.Module, Probabilities):
         found = forward_pass(self._plan(), flat, to_signs(flat, mask), facts)
         parts = (found.status, found.inputs, found.outputs, found.cost, found.proved)
         return Solution(*(part.reshape(logits.shape[:-1] + part.shape[1:]) for part in parts))
+
+    @untraced
+    @torch.no_grad()
+    def possible(
+        self, logits: Tensor, known: Tensor | None = None, given: Tensor | None = None
+    ) -> Possible:
+        """Returns which outputs can be true, and which can be false, given the facts.
+
+        A value is possible if some model has it that agrees with every fact of the row. Only facts
+        count: the other logits are predictions, which a model may overrule, so their signs and
+        `known` have no effect. Without facts the result is what the theory allows at all.
+
+        A row whose facts leave no model is UNSAT, and none of its values is possible. A row is
+        UNKNOWN if the solver gave up on any of its queries. Its possible values are then those that
+        a model shows; others may be possible too. With `on_unknown="raise"` it is an error.
+
+        `Table` and `Circuit` answer in one pass. Other backends take up to one query per output and
+        one more, for each row with different facts. Nothing is counted in `stats`.
+
+        Args:
+            logits: As in `forward`.
+            known: As in `forward`; unknown logits may be NaN, as everywhere.
+            given: As in `forward`: True where the sign of the logit is a fact.
+
+        Shape:
+            - `status`: `(*)` int8; `true` and `false`: `(*, m)` bool.
+
+        Examples:
+            >>> import z3
+            >>> from smtlayer import one_hot
+            >>> wall, move = z3.Bool("wall"), z3.String("move")
+            >>> moves = one_hot(move, ["left", "ahead", "right"])
+            >>> rule = z3.Implies(wall, move != "ahead")
+            >>> layer = SMTLayer(Theory(rule, inputs=[wall], outputs=[moves]))
+            >>> layer.possible(torch.tensor([[9.0], [-9.0]]), given=torch.tensor([True])).true
+            tensor([[ True, False,  True],
+                    [ True,  True,  True]])
+        """
+        flat, mask, facts = self._checked(logits, known, given)
+        refuse_bad(flat, mask, self.theory, facts)
+        signs = to_signs(flat, torch.zeros_like(flat, dtype=torch.bool) if facts is None else facts)
+        with torch.autocast(logits.device.type, enabled=False):
+            found = possible_outputs(self.solver, signs.cpu() if self.solver.on_host else signs)
+        if self._raise_unknown:
+            refuse_unknown(self.solver, found.status == Status.UNKNOWN)
+        parts = (part.to(logits.device) for part in (found.status, found.true, found.false))
+        return Possible(*(part.reshape(logits.shape[:-1] + part.shape[1:]) for part in parts))
 
     @untraced
     @torch.no_grad()

@@ -51,8 +51,8 @@ def forward_pass(
         "sat": sat, "unsat": status == Status.UNSAT, "unknown": unknown,
         "unproved": sat & ~solution.proved,
     })  # fmt: skip
-    if plan.raise_unknown:
-        _check_known(plan.solver, unknown, plan.forward)
+    if plan.raise_unknown and not can_be_captured(plan.forward, plan.solver):
+        refuse_unknown(plan.solver, unknown)
     return solution
 
 
@@ -90,8 +90,8 @@ def backward_pass(
         "correct": correct, "blamed": wrong, "without_gradient": no_gradient,
         "contradicted": blame.contradicted, "undecided": blame.unknown,
     })  # fmt: skip
-    if plan.raise_unknown:
-        _check_known(plan.solver, blame.unknown, plan.backward)
+    if plan.raise_unknown and not can_be_captured(plan.backward, plan.solver):
+        refuse_unknown(plan.solver, blame.unknown)
     scale = row_scale(grad.to(real), signs.shape[-1], plan.scale)
     pushed = blame.pushed if given is None else blame.pushed & ~given
     pull = surrogate_gradient(question.logits, blame.targets, pushed, scale)
@@ -133,9 +133,9 @@ def _wrong_type(rule: ForwardRule | BlameRule, expected: type, found: object) ->
     )
 
 
-def _check_known(solver: Solver, unknown: Tensor, rule: ForwardRule | BlameRule) -> None:
-    """Raises if the solver gave up on a row; does not wait for a GPU where none can be."""
-    if can_be_captured(rule, solver) or not unknown.any():
+def refuse_unknown(solver: Solver, unknown: Tensor) -> None:
+    """Raises if the solver gave up on a row; waits for a GPU."""
+    if not unknown.any():
         return
     limit, error = solver.limit_ms, solver.last_error
     spent = f" after {limit} ms. Raise timeout_ms" if limit else ". See that its solver runs"

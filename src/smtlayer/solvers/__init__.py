@@ -1,7 +1,7 @@
 """Backends, which compile a theory to a solver of batches."""
 
 from smtlayer.solvers.auto import Auto, Choice
-from smtlayer.solvers.base import Backend, Core, Row, RowSolver, Solution, Solver, Status
+from smtlayer.solvers.base import Backend, Core, Possible, Row, RowSolver, Solution, Solver, Status
 from smtlayer.solvers.circuit.circuit import Circuit
 from smtlayer.solvers.enumerate import Enumerate
 from smtlayer.solvers.host.solver import Rowwise
@@ -12,6 +12,6 @@ from smtlayer.solvers.z3 import Z3
 
 # Spelt out, because a star import would otherwise bring the submodule z3 and hide the package.
 __all__ = [  # noqa: RUF022
-    "Auto", "Backend", "Choice", "Circuit", "Core", "Enumerate", "Row", "RowSolver", "Rowwise",
-    "Sat", "Solution", "Solver", "Status", "Table", "Workers", "Z3",
+    "Auto", "Backend", "Choice", "Circuit", "Core", "Enumerate", "Possible", "Row", "RowSolver",
+    "Rowwise", "Sat", "Solution", "Solver", "Status", "Table", "Workers", "Z3",
 ]  # fmt: skip

@@ -28,6 +28,8 @@ observed (its sign is not 0) and ignored elsewhere. An infinite weight marks a f
    model that agrees with all facts a row is UNSAT. `core` never blames it: the blamed inputs
    contradict the wanted outputs together with the facts, and are minimal given them. Facts that
    contradict the wanted outputs by themselves are UNSAT with no input blamed.
+10. *Possible.* Of the models that agree with the facts, `smtlayer.solvers.possible` shows every
+   value of every output. A solver that `FindsPossible` answers the same in one pass.
 
 `smtlayer.testing.SolverConformance` checks them for any backend.
 """
@@ -104,6 +106,18 @@ class Posterior:
     log_prob: Tensor  # (B,)   float64, log of the weight of all such models; -inf without a model
     inputs: Tensor  # (B, n) float64, probability of being true; zeros without a model
     outputs: Tensor  # (B, m) float64, the same for the outputs
+
+
+@dataclass(frozen=True, slots=True)
+class Possible:
+    """The values that outputs can have, given facts; see `SMTLayer.possible`.
+
+    Where the status is UNKNOWN, a value that is not possible here may still be.
+    """
+
+    status: Tensor  # (...)    int8, see Status; UNSAT: no model agrees with the facts
+    true: Tensor  # (..., m) bool, whether some model has the output true
+    false: Tensor  # (..., m) bool, whether some model has the output false
 
 
 QUESTIONS = frozenset({"solve", "maximize", "core", "log_prob", "marginal", "sample"})
@@ -185,6 +199,14 @@ class WeighsModels(Protocol):
 
         Uses the default generator of the logits' device.
         """
+
+
+@runtime_checkable
+class FindsPossible(Protocol):
+    """A solver that finds the possible values of all outputs at once."""
+
+    def possible(self, inputs: Tensor) -> Possible:
+        """The values of each output in the models that agree with every observed input."""
 
 
 class Backend(Protocol):

@@ -15,6 +15,8 @@ import torch
 from torch import Tensor
 
 from smtlayer.solvers import Backend, Core, Enumerate, Solution, Solver, Status
+from smtlayer.solvers.base import FindsPossible
+from smtlayer.solvers.possible import possible_by_models
 from smtlayer.testing.probability import certain_facts, posterior, shifted_symbols
 from smtlayer.testing.theories import THEORIES, random_theory
 from smtlayer.theory import Theory
@@ -187,9 +189,31 @@ def facts(case: Case) -> None:
         law(case)
 
 
+def possible(case: Case) -> None:
+    """Law 10: the possible values are those in the models that agree with the facts."""
+    n, solver = case.inputs.shape[-1], case.solver
+    models = torch.tensor(sorted(case.models), dtype=torch.int8, device=case.inputs.device)
+    for kept in (case.inputs != 0, case.with_facts().facts, torch.zeros_like(case.facts)):
+        signs = case.inputs * kept
+        agrees = ((signs[:, None] == models[:, :n]) | ~kept[:, None]).all(-1)  # (B, K)
+        status = agrees.any(-1).to(torch.int8)
+        true, false = ((agrees[..., None] & (models[:, n:] == s)).any(1) for s in (1, -1))
+        for found in (
+            possible_by_models(solver, signs),
+            *([solver.possible(signs)] if isinstance(solver, FindsPossible) else []),
+        ):
+            unknown = found.status == Status.UNKNOWN
+            assert not unknown.any() or solver.limit_ms is not None, "UNKNOWN, without a time limit"
+            assert torch.equal(found.status[~unknown], status[~unknown]), "status differs"
+            wrong = (found.true & ~true) | (found.false & ~false)
+            assert not wrong.any(), "a value is possible, but no model has it"
+            missed = (found.true != true) | (found.false != false)
+            assert not missed[~unknown].any(), "a model has a value that is not possible"
+
+
 LAWS: tuple[Callable[[Case], None], ...] = (
     sound, same_status, minimal_core, best_repair, independent_rows, repeatable, honest_unknown,
-    facts,
+    facts, possible,
 )  # fmt: skip
 """The laws of all solvers."""
 LISTED_LAWS: tuple[Callable[[Case], None], ...] = (posterior, certain_facts, shifted_symbols)

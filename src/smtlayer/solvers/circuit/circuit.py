@@ -18,7 +18,7 @@ from torch import Tensor
 
 from smtlayer.errors import NotFiniteError, TooLargeError
 from smtlayer.interrupts import interruptible
-from smtlayer.solvers.base import QUESTIONS, Core, Posterior, Solution, Solver
+from smtlayer.solvers.base import QUESTIONS, Core, Possible, Posterior, Solution, Solver
 from smtlayer.solvers.circuit.compilation import MAX_NODES, to_diagram
 from smtlayer.solvers.circuit.diagram import Diagram
 from smtlayer.solvers.circuit.evaluation import (
@@ -134,6 +134,17 @@ class CircuitSolver:
         status, blamed = (torch.cat(part) for part in zip(*parts, strict=True))
         return Core(status, blamed)
 
+    def possible(self, inputs: Tensor) -> Possible:
+        """The values of each output in the models that agree with every observed input."""
+        check_question(self.name, self.theory, inputs)
+        tensors, n, parts = self._on(inputs.device), self.theory.n_inputs, []
+        for rows in self._chunks(inputs):
+            cost, arcs = self._costs(inputs[rows])
+            seen = mass(tensors, [(each < torch.inf).float() for each in arcs], most=1.0)
+            shown = (tensors.column_mass(seen, sign)[:, n:] > 0 for sign in (1, -1))
+            parts.append((_is_sat(cost < torch.inf), *shown))
+        return Possible(*(torch.cat(part) for part in zip(*parts, strict=True)))
+
     def log_prob(self, logits: Tensor, outputs: Tensor) -> Tensor:
         """The log-probability that the theory and the wanted outputs hold: (B,) float64."""
         tensors = self._on(logits.device)
@@ -147,7 +158,7 @@ class CircuitSolver:
         tensors, parts = self._on(logits.device), []
         for rows in self._chunks(logits):
             total, found = shares(tensors, self._log_weights(logits[rows], outputs[rows]))
-            parts.append((total, tensors.true_mass(mass(tensors, found))))
+            parts.append((total, tensors.column_mass(mass(tensors, found), 1)))
         log_prob, mean = (torch.cat(part) for part in zip(*parts, strict=True))
         n = self.theory.n_inputs
         return Posterior(_is_sat(log_prob > -torch.inf), log_prob, mean[:, :n], mean[:, n:])
@@ -163,11 +174,14 @@ class CircuitSolver:
         return replace(drawn, cost=torch.where(drawn.cost < torch.inf, cost, torch.inf))
 
     def _solve(self, inputs: Tensor) -> tuple[Tensor, Tensor]:
-        tensors = self._on(inputs.device)
-        signs = inputs.T
+        cost, arcs = self._costs(inputs)
+        return follow(self._on(inputs.device), arcs, cheapest_arc), cost.double()
+
+    def _costs(self, inputs: Tensor) -> tuple[Tensor, list[Tensor]]:
+        """See `least`: 0 where a model agrees with every observed input, else infinite."""
+        tensors, signs = self._on(inputs.device), inputs.T
         against = [torch.where(signs < 0, torch.inf, 0), torch.where(signs > 0, torch.inf, 0)]
-        cost, arcs = least(tensors, tensors.weights(against, torch.inf))
-        return follow(tensors, arcs, cheapest_arc), cost.double()
+        return least(tensors, tensors.weights(against, torch.inf))
 
     def _core(self, inputs: Tensor, weights: Tensor, outputs: Tensor) -> tuple[Tensor, Tensor]:
         tensors = self._on(inputs.device)

@@ -58,8 +58,12 @@ def shares(tensors: Tensors, weights: Tensor) -> tuple[Tensor, list[Tensor]]:
     return nodes[0], found[::-1]
 
 
-def mass(tensors: Tensors, found: Sequence[Tensor]) -> Tensor:
-    """The probability of each value, given shares: (values + 1, B), the last row zeros."""
+def mass(tensors: Tensors, found: Sequence[Tensor], most: float | None = None) -> Tensor:
+    """The probability of each value, given shares: (values + 1, B), the last row zeros.
+
+    With shares of 1 for arcs on the way to a model, else 0, and `most=1`, the limit of what reaches
+    a node, it is positive for the values that some model has.
+    """
     reached = torch.ones_like(found[0][:, 0])  # of the root
     parts = []
     for level, share in zip(tensors.levels, found, strict=True):
@@ -67,6 +71,8 @@ def mass(tensors: Tensors, found: Sequence[Tensor]) -> Tensor:
         flow[-1] = 0
         torch.mul(share, reached[:, None], out=flow[:-1].view_as(share))
         reached = level.by_child.sum(flow)
+        if most is not None:
+            reached.clamp_(max=most)
         parts += [values.sum(flow)[:-1] for values in level.by_value]
     parts.append(torch.zeros_like(parts[0][:1]))
     return torch.cat(parts)

@@ -132,8 +132,9 @@ class Tensors:
             torch.from_numpy(array).to(device)
             for array in (places.start_of, places.place_of, places.signs)
         )
-        true = places.true_values(none)
-        self._true_values = torch.from_numpy(true).to(device)  # (n + m, K)
+        self._values_with = {  # by sign, (n + m, K)
+            sign: torch.from_numpy(places.values_with(sign, none)).to(device) for sign in (1, -1)
+        }
 
     def weights(self, columns: Sequence[Tensor], none: float, *, least: bool = False) -> Tensor:
         """The weight of each value: the sum of those of its columns; a last row for "none".
@@ -175,10 +176,11 @@ class Tensors:
         start = self._start_of.take(chosen).index_select(0, self._pack_of)  # (n + m, B)
         return self._signs.take(start.add_(self._place_of[:, None])).T.contiguous()
 
-    def true_mass(self, mass: Tensor) -> Tensor:
-        """The mass of the values in which each column is true: (values + 1, B) to (B, n + m)."""
-        count, width = self._true_values.shape
-        parts = mass.index_select(0, self._true_values.reshape(-1))
+    def column_mass(self, mass: Tensor, sign: int) -> Tensor:
+        """The mass of the values in which each column has a sign: (values + 1, B) to (B, n + m)."""
+        values = self._values_with[sign]
+        count, width = values.shape
+        parts = mass.index_select(0, values.reshape(-1))
         return parts.view(count, width, mass.shape[-1]).sum(1).T
 
 
@@ -227,14 +229,14 @@ class _Places:
                 found.append(rows)
         return found
 
-    def true_values(self, none: int) -> NDArray[np.int64]:
-        """The values in which each column is true, padded with `none`: (n + m, K)."""
+    def values_with(self, sign: int, none: int) -> NDArray[np.int64]:
+        """The values in which each column has a sign, padded with `none`: (n + m, K)."""
         found: list[list[int]] = [[] for _ in self._where]
         value = 0
         for i, block in enumerate(self._blocks):
             for signs in block.tolist():
-                for c, sign in zip(self._columns[i], signs, strict=True):
-                    if sign > 0:
+                for c, own in zip(self._columns[i], signs, strict=True):
+                    if own == sign:
                         found[c].append(value)
                 value += 1
         width = max(1, *map(len, found))

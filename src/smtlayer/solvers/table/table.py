@@ -16,7 +16,7 @@ from torch import Tensor
 
 from smtlayer.errors import TooManyModelsError
 from smtlayer.interrupts import interruptible
-from smtlayer.solvers.base import QUESTIONS, Core, Posterior, Solution, Solver, Status
+from smtlayer.solvers.base import QUESTIONS, Core, Possible, Posterior, Solution, Solver, Status
 from smtlayer.solvers.reading import fact_signs, read, without_facts
 from smtlayer.solvers.table.deletion import core_by_deletion, halves_of
 from smtlayer.solvers.table.exact import first_minimum, total_weight
@@ -185,6 +185,16 @@ class TableSolver:
         return Core(
             torch.cat([part.status for part in parts]), torch.cat([part.inputs for part in parts])
         )
+
+    def possible(self, inputs: Tensor) -> Possible:
+        """The values of each output in the models that agree with every observed input."""
+        check_question(self.name, self.theory, inputs)
+        table, parts = self._on(inputs.device), []
+        for rows in self._chunks(len(inputs)):
+            agrees = _agrees(inputs[rows], table.input_signs).double()
+            parts.append((agrees.sum(-1, keepdim=True), agrees @ table.true_outputs.T))
+        count, true = (torch.cat(part) for part in zip(*parts, strict=True))  # numbers of models
+        return Possible((count > 0).squeeze(-1).to(torch.int8), true > 0, true < count)
 
     def log_prob(self, logits: Tensor, outputs: Tensor) -> Tensor:
         """The log-probability that the theory and the wanted outputs hold: (B,) float64."""
