@@ -32,7 +32,7 @@ _MARKS: dict[State, tuple[str, str, str]] = {  # with and without Unicode, and t
 
 def all_checks() -> list[Check]:
     """The checks of this package and of the plugins, in the order of the output."""
-    needed, backends = checks.required().items(), ("Table", "Sat", "Z3", "Enumerate")
+    needed, backends = checks.required().items(), ("Table", "Circuit", "Sat", "Z3", "Enumerate")
     return [
         Check("Software", "Python", checks.python),
         *(

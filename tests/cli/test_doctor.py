@@ -62,7 +62,7 @@ def test_it_works_here(printed):
 def test_every_backend_and_the_workers_are_put_to_the_test(printed):
     tests = [finding for finding in printed["findings"] if finding["group"] == "Self-test"]
     names = [finding["name"] for finding in tests if "cuda" not in finding["name"]]
-    assert names == ["Table", "Sat", "Z3", "Enumerate", "workers"]
+    assert names == ["Table", "Circuit", "Sat", "Z3", "Enumerate", "workers"]
     for finding in tests:
         assert finding["state"] == "ok", finding
         assert finding["facts"]["forward"]
