@@ -126,6 +126,44 @@ def test_the_citation_is_complete():
     assert names == ["Wang", "Vijayakumar", "Lu", "Ganesh", "Jha", "Fredrikson"]
 
 
+def bibtex(text: str) -> dict[str, dict[str, str]]:
+    """The entries of a page by kind, with their fields."""
+    block = re.search(r"```bibtex\n(.*?)```", text, re.DOTALL)[1]
+    return {
+        kind: dict(
+            re.findall(r"^  (\w+) += \{(.*?)\},$", " ".join(fields.split("\n" + " " * 15)), re.M)
+        )
+        for kind, fields in re.findall(r"@(\w+)\{\w+,\n(.*?)\n\}", block, re.DOTALL)
+    }
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/citation.md"])
+def test_the_bibtex_entries_agree_with_the_citation_file(page):
+    yaml = pytest.importorskip("yaml", reason="needs the extra docs")
+    cited = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    paper = cited["preferred-citation"]
+    authors = [f"{one['family-names']}, {one['given-names']}" for one in paper["authors"]]
+    software = {
+        "title": cited["title"],
+        "author": f"{{{cited['authors'][0]['name']}}}",
+        "version": cited["version"],
+        "year": str(cited["date-released"].year),
+    }
+    if cited["url"] != PLACEHOLDER:
+        software["url"] = cited["url"]
+    assert bibtex((ROOT / page).read_text(encoding="utf-8")) == {
+        "inproceedings": {
+            "title": paper["title"],
+            "author": " and ".join(authors),
+            "booktitle": paper["collection-title"],
+            "volume": str(paper["volume"]),
+            "year": str(paper["year"]),
+            "note": paper["notes"],
+        },
+        "software": software,
+    }
+
+
 DISTRIBUTIONS = {
     ".": {"smtlayer", "smtlayer_cli"},
     "studies": {"smtlayer_studies"},

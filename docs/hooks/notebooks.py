@@ -45,7 +45,7 @@ def as_page(path: Path) -> tuple[str, dict[str, bytes]]:
         elif cell["cell_type"] == "code" and "hidden" not in cell["metadata"].get("tags", ()):
             parts.append(_fenced(source, "python"))
             parts.extend(_outputs(cell, path.stem, pictures))
-    download = f"[This page as a notebook]({path.name}){{ .notebook download }}"
+    download = f"[Download this page as a notebook]({path.name}){{ .notebook download }}"
     head, _, rest = parts[0].partition("\n")
     return "\n\n".join([head, download, rest, *parts[1:]]) + "\n", pictures
 
