@@ -1,27 +1,20 @@
-"""Fixtures: a run that is trained in seconds, a server, and a browser."""
+"""Fixtures: a server and a browser."""
 
 import signal
 import sys
 
 import httpx
 import pytest
-from made_run import addition_run
 from served import LIMITS, serving
 
 from helpers import running
 from smtlayer_playground.pages import make_pages
 from smtlayer_playground.server import make_app
-from smtlayer_playground.trained import load_all
 
 
 @pytest.fixture(scope="session")
-def addition_folder(tmp_path_factory):
-    return addition_run(tmp_path_factory.mktemp("playground") / "addition")
-
-
-@pytest.fixture(scope="session")
-def pages(addition_folder):
-    made = make_pages(load_all([addition_folder]), limits=LIMITS)
+def pages():
+    made = make_pages({}, limits=LIMITS)
     yield made
     made.sandbox.close()
 
@@ -56,9 +49,9 @@ def browser():
 
 
 @pytest.fixture(scope="module")
-def url(browser, addition_folder):
+def url(browser):
     """The address of `smtlayer demo`, which must stop on Ctrl-C without an error message."""
-    words = ["-m", "smtlayer", "demo", str(addition_folder), "--port", "0", "--no-open"]
+    words = ["-m", "smtlayer", "demo", "--port", "0", "--no-open"]
     quiet = ("-W", "ignore:Sat.")  # a busy machine takes seconds for a board, and warns of it
     with running([sys.executable, *quiet, *words], text=True) as server:
         lines = iter(server.stdout.readline, "")

@@ -11,12 +11,12 @@ import pytest
 import torch
 from hostile import HARD
 from made_run import addition_run, sudoku_run, write_run
-from rich.console import Console
 
 from helpers import running
 from shell import smtlayer
 from smtlayer.errors import ConfigError, MissingDataError
-from smtlayer_playground import command
+from smtlayer_playground import command, pages
+from smtlayer_playground.reader import shipped
 from smtlayer_playground.theory import XOR
 from smtlayer_playground.trained import load, load_all
 from smtlayer_studies.tasks.addition.theory import addition_theory
@@ -124,23 +124,17 @@ def test_runs_of_several_tasks_fill_their_pages(tmp_path):
     assert found["visual-sudoku"].options["reading"] == "digits"
 
 
-def test_without_a_run_a_small_one_is_trained_once(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    small = ["train.rows=32", "train.test_rows=32", "train.epochs=1"]
-    found = command.quick_run(Console(), None, settings=small)
-    assert found == command.QUICK / "best"
-    assert "training one on a sample of digits" in " ".join(capsys.readouterr().out.split())
-    assert load(found).task == "mnist-addition"
-    # Equal pairs alone would let 3 + 3 be read as 1 + 5, and the hints of a Sudoku with it.
-    assert load(found).options["percent"] == 100
-    assert command.quick_run(Console(), None, settings=small) == found
-    assert capsys.readouterr().out == ""
+def test_pages_without_a_run_use_the_reader_that_comes_along(tmp_path, monkeypatch):
+    monkeypatch.setattr(pages, "SudokuPage", lambda run, bank: run)
+    made = pages.make_pages(load_all([addition_run(tmp_path / "a")]))
+    assert made.addition.about()["run"]["folder"] == str(tmp_path / "a")
+    assert made.sudoku is shipped()["visual-sudoku"]
 
 
 @pytest.mark.slow  # Ctrl-C on an idle server: see the fixture `url`
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGINT for other processes")
-def test_ctrl_c_stops_a_busy_server(addition_folder, tmp_path):
-    words = ["-m", "smtlayer", "demo", str(addition_folder), "--port", "0", "--no-open"]
+def test_ctrl_c_stops_a_busy_server(tmp_path):
+    words = ["-m", "smtlayer", "demo", "--port", "0", "--no-open"]
     line, options = [sys.executable, *words], {"text": True, "start_new_session": True}
     with running(line, cwd=tmp_path, **options) as server:
         lines = iter(server.stdout.readline, "")

@@ -6,7 +6,6 @@ import socket
 import sys
 import threading
 import webbrowser
-from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import FrameType
@@ -14,7 +13,6 @@ from typing import TYPE_CHECKING
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from smtlayer_cli.plugins import install_command
 from smtlayer_cli.waiting import Waiting
@@ -22,10 +20,7 @@ from smtlayer_studies.commands.options import DataDir
 
 if TYPE_CHECKING:
     from smtlayer_playground.pages import Pages
-    from smtlayer_studies.runs import Event
 
-_QUICK_SETTINGS = ("task.data=sample", "train.epochs=6", "train.shift=1")
-QUICK = Path("runs") / "demo"  # the folder of `make demo`
 _LOOPBACK = ("127.0.0.1", "::1", "localhost")
 _PORT_ERRORS = (errno.EADDRINUSE, errno.EACCES)  # other errors are about the host
 
@@ -42,8 +37,8 @@ def demo(
 ) -> None:  # fmt: skip
     """Serve a web page: draw digits, disturb Sudokus, catch liars, paste theories.
 
-    Each run is shown on the page of its task. Without a run of MNIST addition, the one in runs/demo
-    is used; if there is none, a small one is trained first, which takes a few minutes.
+    Each run is shown on the page of its task. Without a run of MNIST addition or of visual Sudoku,
+    the digit reader that comes with the playground is used.
 
     Examples:
 
@@ -67,11 +62,9 @@ def _serve(
     data_dir: Path | None,
 ) -> None:
     from smtlayer_playground.pages import make_pages
-    from smtlayer_playground.trained import load, load_all
+    from smtlayer_playground.trained import load_all
 
     trained = load_all(folders)
-    if "mnist-addition" not in trained:
-        trained["mnist-addition"] = load(quick_run(console, data_dir))
     with Waiting("making the pages", console):
         pages = make_pages(trained, data_dir)
     for run in trained.values():
@@ -102,41 +95,6 @@ def _run(pages: "Pages", listening: socket.socket, host: str) -> None:
     server.handle_exit = handle_exit  # type: ignore[assignment, method-assign]
     with suppress(KeyboardInterrupt):  # raised after the server has stopped
         server.run(sockets=[listening])
-
-
-def quick_run(console: Console, data_dir: Path | None, settings: Sequence[str] = ()) -> Path:
-    """The folder of the quick run of MNIST addition, which is trained if it does not exist."""
-    for folder in (QUICK / "best", QUICK):
-        if (folder / "config.toml").is_file() and (folder / "model.pt").is_file():
-            return folder
-    from smtlayer_studies.runs import load_experiment, run
-
-    folder = QUICK / "best"
-    # Trains on all pairs of digits: with equal pairs only, 3 + 3 can be read as 1 + 5.
-    experiment = load_experiment("mnist-addition-100")
-    config = experiment.config("best", settings=[*_QUICK_SETTINGS, *settings], sample=True)
-    console.print(
-        f"No run of MNIST addition yet: training one on a sample of digits, in {folder}. "
-        f"That takes a few minutes, once.", highlight=False,
-    )  # fmt: skip
-    columns = (
-        TextColumn("training"), BarColumn(), TextColumn("accuracy {task.fields[accuracy]:.0%}"),
-        TimeRemainingColumn(),
-    )  # fmt: skip
-    try:
-        with Progress(*columns, console=console) as progress:
-            bar = progress.add_task("", total=None, accuracy=0.0)
-
-            def show(event: "Event") -> None:
-                progress.update(
-                    bar, completed=event.done, total=event.total, accuracy=event.accuracy
-                )
-
-            run(config, folder, data_dir=data_dir, on_step=show)
-    except KeyboardInterrupt:
-        console.print(f"Stopped. The same command continues the run in {folder}.", highlight=False)
-        raise
-    return folder
 
 
 def _listen(host: str, port: int) -> socket.socket:

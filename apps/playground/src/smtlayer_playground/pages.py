@@ -10,6 +10,7 @@ from smtlayer_playground.addition import AdditionPage
 from smtlayer_playground.digits import DigitBank
 from smtlayer_playground.liars import LiarsPage
 from smtlayer_playground.limits import Limits
+from smtlayer_playground.reader import shipped
 from smtlayer_playground.sandbox import Sandbox
 from smtlayer_playground.sudoku import SudokuPage
 from smtlayer_playground.theory import make_sandbox
@@ -42,18 +43,19 @@ class Pages:
 def make_pages(
     trained: Mapping[str, Trained], data_dir: Path | None = None, limits: Limits | None = None
 ) -> Pages:
-    """Makes the pages; a run of MNIST addition must be among the trained ones.
+    """Makes the pages.
 
     Args:
-        trained: Runs by task. Without a run of visual Sudoku, the digit reader of addition reads
-            the boards; without one of the liar's puzzle, sentences are read by keywords.
+        trained: Runs by task. Without a run of MNIST addition or of visual Sudoku, the reader that
+            comes with the playground reads the digits; without one of the liar's puzzle, sentences
+            are read by keywords.
         data_dir: The data folder, for handwritten digits.
         limits: Limits for requests about a pasted theory.
     """
-    addition, bank = trained[MnistAddition.name], DigitBank(data_dir)
+    readers, bank = shipped() | dict(trained), DigitBank(data_dir)
     return Pages(
-        AdditionPage(addition, bank),
-        SudokuPage(trained.get(VisualSudoku.name), addition, bank),
+        AdditionPage(readers[MnistAddition.name], bank),
+        SudokuPage(readers[VisualSudoku.name], bank),
         LiarsPage(trained.get(LiarsPuzzle.name)),
         make_sandbox(limits or Limits()),
     )

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, final
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from smtlayer.nn import SMTLayer
 from smtlayer.solvers import Auto, Status
@@ -18,8 +18,7 @@ from smtlayer_playground.images import digit_image
 from smtlayer_playground.sudoku_core import CELLS, CoreFinder
 from smtlayer_playground.trained import Trained
 from smtlayer_studies.tasks.sudoku.boards import make_boards
-from smtlayer_studies.tasks.sudoku.network import HintReader
-from smtlayer_studies.tasks.sudoku.theory import Reading, encode_hints, known_cells, sudoku_theory
+from smtlayer_studies.tasks.sudoku.theory import Reading, encode_hints, known_cells
 
 _TIMEOUT_MS = 3_000
 _SEEDS = 100_000
@@ -31,26 +30,22 @@ class SudokuPage:
     """A network reads each hint separately; the solver repairs and completes the board.
 
     Args:
-        run: A run of visual Sudoku, or None.
-        addition: A run of MNIST addition, whose network reads the hints if `run` is None.
+        run: The trained network.
         bank: Handwritten digits for the boards.
     """
 
-    def __init__(self, run: Trained | None, addition: Trained, bank: DigitBank) -> None:
-        self.run = run or addition
+    def __init__(self, run: Trained, bank: DigitBank) -> None:
+        self.run = run
         self.bank = bank
-        self._has_own_run = run is not None
-        self._network = _hint_reader(addition) if run is None else run.network
-        self._reading: Reading = "bits" if run is None else run.options.get("reading", "bits")
+        self._reading: Reading = run.options.get("reading", "bits")
         workers = 0 if sys.platform == "win32" else 1  # a process that can be killed
         backend = Auto(timeout_ms=_TIMEOUT_MS, workers=workers)
-        self._layer = SMTLayer(sudoku_theory(reading=self._reading), backend=backend).eval()
+        self._layer = SMTLayer(run.theory, backend=backend).eval()
         self._finder = CoreFinder()
 
     def about(self) -> dict[str, Any]:
         """Facts that the page shows."""
-        images = self.bank.title
-        return {"run": self.run.about(), "own_run": self._has_own_run, "images": images}
+        return {"run": self.run.about(), "images": self.bank.title}
 
     def board(self, request: Mapping[str, Any]) -> dict[str, Any]:
         """A new board: images of its hints, the numbers they show, and the unique solution."""
@@ -74,7 +69,7 @@ class SudokuPage:
         if not hints.any():
             raise PlaygroundError("The board needs at least one hint.")
         with torch.no_grad():
-            logits = self._network(images[None].float() / 255)
+            logits = self.run.network(images[None].float() / 255)
         numbers = _corrections(request.get("corrections", {}), hints)
         corrected = encode_hints(self._layer.theory, numbers[None])
         certain = _CORRECTION_WEIGHT * logits.abs().max()  # more than any reading
@@ -94,7 +89,7 @@ class SudokuPage:
         )
         changed = ((signs * found.inputs) < 0).reshape(len(CELLS), -1)
         by_cell = logits.reshape(len(CELLS), -1)
-        certainty = by_cell.abs().sigmoid().prod(-1).tolist()
+        certainty = _certainty(by_cell, self._reading).tolist()
         costs = (by_cell.abs() * changed).sum(-1).tolist()
         overruled = changed.any(-1).nonzero().flatten().tolist()
         solved = bool(found.status[0] == Status.SAT)
@@ -136,8 +131,8 @@ def _corrections(given: Any, hints: Tensor) -> Tensor:
     return numbers
 
 
-def _hint_reader(addition: Trained) -> nn.Module:
-    """A network that reads hints with the parameters of MNIST addition."""
-    network = HintReader(4)
-    network.reader.load_state_dict(addition.network.state_dict())
-    return network.eval()
+def _certainty(logits: Tensor, reading: Reading) -> Tensor:
+    """The probability of each cell's reading, (81, columns) to (81,)."""
+    if reading == "digits":  # one-hot columns
+        return logits.softmax(-1).amax(-1)
+    return logits.abs().sigmoid().prod(-1)

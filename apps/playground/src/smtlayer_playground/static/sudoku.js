@@ -9,8 +9,7 @@ const cellName = (i) => `row ${Math.floor(i / 9) + 1}, column ${(i % 9) + 1}`;
 
 export async function startSudoku(about) {
   const game = new Game(find("sudoku-board"), find("sudoku-answer"), find("sudoku-cell"));
-  find("sudoku-source").textContent = (about.sudoku.own_run ? "" : "No run of visual Sudoku was given, so the network of the addition page reads the hints. ") +
-    source(about.sudoku.run, about.sudoku.images);
+  find("sudoku-source").textContent = source(about.sudoku.run, about.sudoku.images);
   find("sudoku-new").addEventListener("click", () => game.start());
   find("sudoku-restore").addEventListener("click", () => game.restoreAll());
   find("sudoku-disturb").addEventListener("click", () => game.disturb());
