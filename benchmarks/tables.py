@@ -10,7 +10,8 @@ import json
 import re
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -221,9 +222,11 @@ def table1(folder: Path = ROOT / "studies" / "results") -> str:
     return markdown(paper_tables(without_published(results))) if results else "No records yet."
 
 
-def results_summary(folder: Path = ROOT / "studies" / "results") -> str:
-    """The summary of `table1` in the README: one line per experiment."""
-    return markdown([summary(without_published(results_in(folder)))])
+def results_summary(folder: Path = ROOT / "studies" / "results", columns: int = 6) -> str:
+    """The first columns of the summary of `table1`: one line per experiment."""
+    full = summary(without_published(results_in(folder)))
+    rows = tuple(row[:columns] for row in full.rows)
+    return markdown([replace(full, columns=full.columns[:columns], rows=rows)])
 
 
 def one_rule(folder: Path = ROOT / "studies" / "results") -> str:
@@ -345,6 +348,7 @@ RESULTS = {
     "untuned": untuned,
     "mnist-half": mnist_half,
     "summary": results_summary,
+    "headline": partial(results_summary, columns=5),
     "one-rule": one_rule,
     "portfolios": portfolios,
     "likelihood": likelihood,

@@ -92,8 +92,8 @@ def test_examples_run(path, tmp_path, monkeypatch, capsys):
 
 
 def test_the_results_are_shown_on_the_pages_that_need_them():
-    for page in ("README.md", "docs/index.md"):
-        assert "<!-- summary -->\n| " in (ROOT / page).read_text()  # its contents are tested below
+    for page, name in (("README.md", "summary"), ("docs/index.md", "headline")):
+        assert f"<!-- {name} -->\n| " in (ROOT / page).read_text()  # its contents are tested below
     assert "<!-- table1 -->\n| " in (ROOT / "docs" / "explain" / "results.md").read_text()
 
 

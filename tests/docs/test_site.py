@@ -161,7 +161,7 @@ def test_the_start_page_shows_code_picture_and_results(site):
     results = (DOCS / "explain" / "results.md").read_text(encoding="utf-8")
     best = re.search(r"^\|  \| ours \| (.*?) \|", results, re.MULTILINE)[1]  # of MNIST+ 10 %
     assert re.search(rf"<td[^>]*>{re.escape(best)}</td>", text)
-    assert "layer = SMTLayer(theory)" in re.sub(r"<[^>]*>", "", text)
+    assert "layer = SMTLayer(Theory(rules" in re.sub(r"<[^>]*>", "", text)
 
 
 def test_links_out_of_the_documentation_lead_to_the_repository(site):
