@@ -211,7 +211,7 @@ def readings() -> str:
         right = {float(a): int(n) for n, a in re.findall(r"(\d+) x ([\d.]+)%", kinds)}
         mean = sum(a * n for a, n in right.items()) / int(count)
         rows.setdefault(split, []).extend([count, str(right[100.0]), f"{mean:.0f} %"])
-    kinds = ("with facts", "as printed")
+    kinds = ("with both", "as printed")
     heads = ("", *(head for kind in kinds for head in (f"{kind}: consistent", "right", "mean")))
     return table(heads, [(split, *cells) for split, cells in rows.items()])
 
