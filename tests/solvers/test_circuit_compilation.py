@@ -4,6 +4,7 @@ import itertools
 import re
 
 import numpy as np
+import oxidd.bdd
 import pytest
 import z3
 
@@ -244,3 +245,23 @@ def listed(theory):
     models = list_models(theory, 10_000)
     assert models.complete
     return {(*x, *y) for x, y in zip(models.inputs.tolist(), models.outputs.tolist(), strict=True)}
+
+
+def test_garbage_is_collected_seldom_if_most_nodes_are_in_use(monkeypatch):
+    class Counted:
+        def __init__(self, *limits):
+            self._manager, self.collections = manager(*limits), 0
+
+        def __getattr__(self, name):
+            return getattr(self._manager, name)
+
+        def gc(self):
+            self.collections += 1
+            return self._manager.gc()
+
+    manager = oxidd.bdd.BDDManager
+    monkeypatch.setattr(oxidd.bdd, "BDDManager", Counted)
+    problem = to_problem(ordered(20))
+    found = Bdd(problem, next(orders(problem)), 10_000, room=3_000)
+    assert found.n_nodes == 1921
+    assert 5 < found.manager.collections < 20  # one per constraint would be 80

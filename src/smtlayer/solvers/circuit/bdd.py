@@ -45,9 +45,10 @@ class Bdd:
 
         self.level = {x: i for i, x in enumerate(order)}
         self.max_nodes = max_nodes
-        self._room = room
+        self._room, self._capacity = room, room + 2 * len(order) + 2
+        self._full = room // 2  # number of nodes from which garbage is collected
         self._and = BooleanOperator.AND
-        self.manager = BDDManager(self._room + 2 * len(order) + 2, _CACHE, 1)
+        self.manager = BDDManager(self._capacity, _CACHE, 1)
         levels = self.manager.add_vars(len(order))
         self._true = [self.manager.var(i) for i in levels]
         self._false = [~x for x in self._true]
@@ -102,8 +103,10 @@ class Bdd:
             self.root = self.root.apply_exists(self._and, part, cube)
         else:
             self.root &= part
-        if self.manager.num_inner_nodes() > self._room // 2:
+        if self.manager.num_inner_nodes() > self._full:
             self.manager.gc()  # by us, so that what fits does not depend on the time of another
+            used = self.manager.num_inner_nodes()
+            self._full = max(self._room // 2, used + (self._capacity - used) // 4)
 
     def _function(self, constraint: Sequence[int] | BoundedSum) -> Any:
         if isinstance(constraint, BoundedSum):
