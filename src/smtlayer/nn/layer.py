@@ -18,6 +18,7 @@ from torch import Tensor, nn
 
 from smtlayer.errors import ArgumentTypeError
 from smtlayer.interrupts import interruptible
+from smtlayer.nn.few_rows import FEW, few_outputs
 from smtlayer.nn.function import SolveFunction, refuse_bad
 from smtlayer.nn.gradient import Scale
 from smtlayer.nn.graph import Graphs
@@ -174,6 +175,10 @@ class SMTLayer(nn.Module, Probabilities):
         """Returns outputs that satisfy the theory; see the class."""
         flat, mask, facts = self._checked(logits, known, given)
         plan = self._plan()
+        if len(flat) <= FEW and not (logits.requires_grad and torch.is_grad_enabled()):
+            few = few_outputs(plan, flat, mask, facts)
+            if few is not None:
+                return few.reshape(*logits.shape[:-1], self.theory.n_outputs)
         captured = None
         if self._graphs is not None and flat.is_cuda:
             captured = self._graphs.find(plan, flat, mask, facts)

@@ -1,6 +1,7 @@
 """Counts of the rows that a layer processed, kept without synchronising a GPU."""
 
 import time
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, final
@@ -38,13 +39,21 @@ class Stats:
         self.solver_seconds = 0.0
         """Seconds that this process spent in the solver: on a GPU, to launch the kernels."""
         self._totals: dict[tuple[tuple[str, ...], torch.device], Tensor] = {}
+        self._plain: Counter[str] = Counter()
         self._paused = False
 
     def reset(self) -> None:
         """Sets all counts to zero."""
         for total in self._totals.values():
             total.zero_()  # in place: a captured graph adds to this tensor
+        self._plain.clear()
         self.cache_hits, self.solver_seconds = 0, 0.0
+
+    def count(self, rows: Mapping[str, int], seconds: float) -> None:
+        """Counts rows that were answered on the host in some seconds."""
+        self.solver_seconds += seconds
+        if not self._paused:
+            self._plain.update(rows)
 
     def add(self, masks: Mapping[str, Tensor]) -> None:
         """Counts the true entries of each mask, on their device until the counts are read."""
@@ -80,7 +89,8 @@ class Stats:
         if name not in _COUNTS:
             known = ", ".join((*_COUNTS, "cache_hits"))
             raise AttributeError(f"Stats has no count {name!r}. It has {known}.")
-        return sum(int(t[k.index(name)]) for (k, _), t in self._totals.items() if name in k)
+        totals = (int(t[k.index(name)]) for (k, _), t in self._totals.items() if name in k)
+        return self._plain[name] + sum(totals)
 
     @property
     def rows(self) -> int:
@@ -94,14 +104,16 @@ class Stats:
 
     def __getstate__(self) -> dict[str, object]:
         """The counts as plain numbers, which load on any device and in any process."""
-        groups = {group for group, _ in self._totals}
-        counts = {group: [getattr(self, name) for name in group] for group in groups}
+        counts: dict[tuple[str, ...], list[int]] = {}
+        for (group, _), total in self._totals.items():
+            before = counts.get(group, [0] * len(group))
+            counts[group] = [a + b for a, b in zip(before, total.tolist(), strict=True)]
         return self.__dict__ | {"_totals": counts, "_paused": False}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         host, totals = torch.device("cpu"), state["_totals"].items()
         counts = {(group, host): torch.tensor(n, device=host) for group, n in totals}
-        self.__dict__.update(state | {"_totals": counts})
+        self.__dict__.update({"_plain": Counter()} | state | {"_totals": counts})
 
     def __repr__(self) -> str:
         parts = ", ".join(f"{name}={value:g}" for name, value in self.as_dict().items())

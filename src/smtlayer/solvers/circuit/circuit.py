@@ -11,6 +11,7 @@ The largest of all least ranks is one recursion over the levels.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import final
 
 import torch
@@ -32,7 +33,9 @@ from smtlayer.solvers.circuit.evaluation import (
     widest,
 )
 from smtlayer.solvers.circuit.repair import cheapest
+from smtlayer.solvers.circuit.row import RowCircuit
 from smtlayer.solvers.circuit.tensors import Tensors
+from smtlayer.solvers.one_row import Floats, RowModel, SignArray
 from smtlayer.solvers.reading import read, without_facts
 from smtlayer.solvers.validation import check_count, check_question, check_theory_given
 from smtlayer.theory import Theory
@@ -145,6 +148,10 @@ class CircuitSolver:
             parts.append((_is_sat(cost < torch.inf), *shown))
         return Possible(*(torch.cat(part) for part in zip(*parts, strict=True)))
 
+    def cheapest(self, signs: SignArray, weights: Floats) -> RowModel | None:
+        """The same as `maximize` for one row; see `AnswersRow`."""
+        return self._row.cheapest(signs, weights)
+
     def log_prob(self, logits: Tensor, outputs: Tensor) -> Tensor:
         """The log-probability that the theory and the wanted outputs hold: (B,) float64."""
         tensors = self._on(logits.device)
@@ -224,6 +231,10 @@ class CircuitSolver:
         columns = self._on(device).columns(values) * status[:, None]
         n = self.theory.n_inputs
         return Solution(status, columns[:, :n], columns[:, n:], cost)
+
+    @cached_property
+    def _row(self) -> RowCircuit:
+        return RowCircuit(self.diagram, self.theory.n_inputs)
 
     def _chunks(self, batch: Tensor) -> Iterator[slice]:
         step = max(1, _CELLS // self._on(batch.device).n_padded)

@@ -116,7 +116,7 @@ class Tensors:
         ends = np.cumsum([0, *(len(value) for _, value in packs)])[:-1, None]
         self._first_arc = torch.from_numpy(ends).to(device)  # (packs, 1)
         self._level_of = torch.tensor([i for i, _ in packs], device=device)
-        places = _Places(diagram)
+        places = Places(diagram)
         n, both = theory.n_inputs, theory.n_inputs + theory.n_outputs
         one_hot = {
             c for s in theory.input_symbols if s.kind == "one-hot" for c in _range(s.columns)
@@ -184,7 +184,7 @@ class Tensors:
         return parts.view(count, width, mass.shape[-1]).sum(1).T
 
 
-class _Places:
+class Places:
     """Where the columns of a theory are in a diagram."""
 
     def __init__(self, diagram: Diagram) -> None:
@@ -205,6 +205,12 @@ class _Places:
         self.start_of = np.append(np.cumsum(widths) - widths, 0).astype(np.int64)
         self.signs = np.concatenate([b.reshape(-1) for b in blocks]).astype(np.int8)
         self._blocks = blocks
+        self.no_model = np.zeros(len(diagram.columns), dtype=np.int8)
+
+    def columns_of(self, chosen: Sequence[int]) -> NDArray[np.int8]:
+        """The signs of all columns for one value per pack."""
+        start = self.start_of[chosen]
+        return self.signs.take(start[self.pack_of] + self.place_of)
 
     def _signs_of(self, i: int) -> NDArray[np.int8]:
         """The signs of the columns of a pack for each of its values: (V, columns)."""

@@ -9,6 +9,7 @@ a matrix product, and so is the position of its least confident disagreement; se
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import final
 
 import torch
@@ -17,6 +18,7 @@ from torch import Tensor
 from smtlayer.errors import TooManyModelsError
 from smtlayer.interrupts import interruptible
 from smtlayer.solvers.base import QUESTIONS, Core, Possible, Posterior, Solution, Solver, Status
+from smtlayer.solvers.one_row import Floats, RowModel, SignArray
 from smtlayer.solvers.reading import fact_signs, read, without_facts
 from smtlayer.solvers.table.deletion import core_by_deletion, halves_of
 from smtlayer.solvers.table.exact import first_minimum, total_weight
@@ -29,6 +31,7 @@ from smtlayer.solvers.table.posterior import (
     relative_costs,
     shares,
 )
+from smtlayer.solvers.table.row import RowTable
 from smtlayer.solvers.validation import (
     check_count,
     check_limits,
@@ -196,6 +199,10 @@ class TableSolver:
         count, true = (torch.cat(part) for part in zip(*parts, strict=True))  # numbers of models
         return Possible((count > 0).squeeze(-1).to(torch.int8), true > 0, true < count)
 
+    def cheapest(self, signs: SignArray, weights: Floats) -> RowModel | None:
+        """The same as `maximize` for one row; see `AnswersRow`."""
+        return self._row.cheapest(signs, weights)
+
     def log_prob(self, logits: Tensor, outputs: Tensor) -> Tensor:
         """The log-probability that the theory and the wanted outputs hold: (B,) float64."""
         return torch.cat([
@@ -258,6 +265,10 @@ class TableSolver:
             table.outputs.index_select(0, index),
             torch.where(found, cost, torch.inf),
         )
+
+    @cached_property
+    def _row(self) -> RowTable:
+        return RowTable(self._models)
 
     def _chunks(self, rows: int) -> Iterator[slice]:
         for start in range(0, max(rows, 1), self._step):
