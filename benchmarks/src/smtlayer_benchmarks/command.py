@@ -17,6 +17,7 @@ class Part(StrEnum):
     LIKELIHOOD = "likelihood"
     SUDOKU = "sudoku"
     WORKERS = "workers"
+    LATENCY = "latency"
     STARTUP = "startup"
     CIRCUITS = "circuits"
     SCALING = "scaling"
@@ -25,8 +26,8 @@ class Part(StrEnum):
 def bench(
     parts: list[Part] | None = typer.Argument(
         None, metavar="PART",
-        help="layer, step, likelihood, sudoku, workers, startup, circuits or scaling "
-        "[default: all, a few minutes].",
+        help="layer, step, likelihood, sudoku, workers, latency, startup, circuits or "
+        "scaling [default: all, a few minutes].",
     ),
     as_json: bool = typer.Option(
         False, "--json", help="Print one JSON object per line, with commit, date and machine."
@@ -43,7 +44,7 @@ def bench(
     ),
     plot: Path | None = typer.Option(None, metavar="FILE", help="Draw the scaling to this file."),
 ) -> None:  # fmt: skip
-    """Time the layer, training steps, Sudoku, workers, start-up, compilation, and scaling.
+    """Time the layer, training steps, Sudoku, workers, single rows, start-up, compilation, scaling.
 
     Both sides of a ratio are timed in turn in one run. The machine should be otherwise idle.
 

@@ -15,6 +15,7 @@ from smtlayer.errors import ConfigError
 from smtlayer_benchmarks import (
     circuits,
     encodings,
+    latency,
     likelihood,
     scaling,
     speed,
@@ -53,6 +54,11 @@ def run_suite(
                 ratios += measure()
     origin = provenance.here(where) if as_json else None
     _show([asdict(r) | {"met": r.met} for r in ratios], _table(ratios), origin)
+    rows: list[latency.Latency] = []
+    if Part.LATENCY in parts:
+        with Waiting("timing single rows", console):
+            rows = list(latency.latencies(repeats))
+        _show([asdict(r) | {"met": r.met} for r in rows], _latencies(rows), origin)
     starts: list[startup.Start] = []
     if Part.STARTUP in parts:
         with Waiting("timing the start of every task's layer", console):
@@ -66,8 +72,8 @@ def run_suite(
         if plot is not None:
             drawn = draw_scaling(found, plot)
             console.print(f"plot  {drawn}", highlight=False, soft_wrap=True)
-    met = [r.met for r in ratios] + [s.met for s in starts] + [c.met for c in compiled]
-    return all(met)
+    met = [r.met for r in ratios] + [r.met for r in rows] + [s.met for s in starts]
+    return all(met) and all(c.met for c in compiled)
 
 
 def _check_plot(plot: Path, wanted: Collection[Part]) -> None:
@@ -152,6 +158,16 @@ def _starts(starts: list[startup.Start]) -> RichTable:
     for s in starts:
         bars = f"{startup.COLD_S:g} and {startup.CACHED_S:g}: {'met' if s.met else 'MISSED'}"
         table.add_row(s.task, s.backend, f"{s.cold_s:.3f}", f"{s.cached_s:.3f}", bars)
+    return table
+
+
+def _latencies(found: list[latency.Latency]) -> RichTable:
+    table = RichTable(title="One row without gradient, on the CPU", title_justify="left")
+    for heading in ("theory", "backend", "row", "ms", f"at most {latency.LATENCY_MS:g}"):
+        table.add_column(heading, justify="right" if heading == "ms" else "left")
+    for one in found:
+        met = "met" if one.met else "MISSED"
+        table.add_row(one.theory, one.backend, one.row, f"{one.latency_ms:.3f}", met)
     return table
 
 

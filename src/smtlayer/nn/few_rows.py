@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 from torch.autograd.forward_ad import unpack_dual
+from torch.jit import is_tracing  # type: ignore[attr-defined]
 
 from smtlayer.nn.passes import Plan
 from smtlayer.nn.rules.maxsmt import MaxsmtRule, SmtRule
@@ -28,7 +29,7 @@ def few_outputs(
     solver, n_outputs = plan.solver, plan.solver.theory.n_outputs
     if not (type(logits) is Tensor and logits.is_cpu and len(logits) and answers_row(solver)):
         return None
-    if torch.jit.is_tracing() or unpack_dual(logits).tangent is not None:  # type: ignore[no-untyped-call]
+    if is_tracing() or unpack_dual(logits).tangent is not None:  # type: ignore[no-untyped-call]
         return None
     start = perf_counter()
     weights = _weights(plan, logits)

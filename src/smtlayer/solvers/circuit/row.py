@@ -3,12 +3,13 @@
 from typing import final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from smtlayer.solvers.circuit.diagram import Diagram
 from smtlayer.solvers.circuit.tensors import Places
 from smtlayer.solvers.one_row import Floats, RowModel, SignArray, sums_are_exact
 
-_LEVEL = 1000  # arcs that take as long as the operations of one more level
+_LEVEL = 400  # arcs that take as long as the operations of one more level
 
 
 @final
@@ -25,11 +26,15 @@ class RowCircuit:
         self._levels = []
         start, none = 0, len(rows) - 1
         for level in fused.levels:
-            values = []
+            values: list[NDArray[np.int64]] = []
+            weighed: list[NDArray[np.int64]] = []
             for pack, value in zip(level.packs, level.value, strict=True):
+                end = start + len(pack.signs)
                 values.append(np.where(value < 0, none, value + start))
-                start += len(pack.signs)
-            self._levels.append((level.child, np.stack(values)))
+                if any(rows[start:end]) or not weighed:  # outputs alone weigh nothing
+                    weighed.append(values[-1])
+                start = end
+            self._levels.append((level.child, np.stack(values), weighed))
         self._places = places
         self._slack = 1 + 8 * (n_inputs + len(fused.levels)) * np.finfo(np.float64).eps
 
@@ -41,18 +46,17 @@ class RowCircuit:
         ])  # fmt: skip
         by_value = against.take(self._table).sum(1)
         nodes, arcs = ends[:1], []
-        for child, value in reversed(self._levels):
+        for child, _, weighed in reversed(self._levels):
             cost = nodes.take(child)
-            cost += by_value.take(value[0])
-            for each in value[1:]:
-                cost += by_value.take(each)
+            for value in weighed:
+                cost += by_value.take(value)
             arcs.append(cost)
-            nodes = cost.min(1)
+            nodes = np.minimum.reduce(cost, 1)  # without the wrapper of `min`
         total = float(nodes[0])
         if total == np.inf:
             return self._places.no_model, total
         node, chosen, close = 0, [], False
-        for (child, value), costs in zip(self._levels, reversed(arcs), strict=True):
+        for (child, value, _), costs in zip(self._levels, reversed(arcs), strict=True):
             cost = costs[node]
             k = int(cost.argmin())
             if total and cost[k]:
