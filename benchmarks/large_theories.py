@@ -36,6 +36,11 @@ def clauses(count: int) -> None:
     formulas = [z3.Or(z3.Not(v[i]), v[i + 1], v[i + 2]) for i in range(count)]
     with timed("Theory(...)"):
         theory = Theory(formulas, inputs=v[:8], outputs=v[-4:])
+    text = "".join(f"-{i + 1} {i + 2} {i + 3} 0\n" for i in range(count))
+    with timed("Theory.from_dimacs"):
+        Theory.from_dimacs(text, inputs=range(1, 9), outputs=range(count - 1, count + 3))
+    with timed("with all symbols"):
+        Theory.from_dimacs(text)
     with timed("Sat().compile(theory)"):
         solver = Sat().compile(theory)
     with timed("the first question"):

@@ -79,12 +79,17 @@ def names_of(constraints: Any) -> list[str] | None:
                 f"Theory: the name of constraint {i} must be a string. "
                 f"Got {name!r} of type {type(name).__name__}."
             )
-        if not name.strip() or not name.isprintable() or "|" in name or "\\" in name:
+        if not can_name(name):
             raise TheoryError(
                 f"Theory: {name!r} cannot name constraint {i}. "
                 f"Choose a name on one line that is not empty and has no '|' and no '\\'."
             )
     return list(constraints)
+
+
+def can_name(name: str) -> bool:
+    """Whether a constraint can have this name."""
+    return bool(name.strip()) and name.isprintable() and "|" not in name and "\\" not in name
 
 
 def listed_symbols(symbols: Any, role: str) -> list[Any]:

@@ -1,6 +1,7 @@
 """Declarations of the symbols that occur in formulas, and checks of their names."""
 
 import re
+from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
@@ -21,7 +22,7 @@ def declarations_of(terms: Terms) -> dict[str, Any]:
     for i, quantifier in terms.bound:
         names = {str(quantifier.var_name(k)) for k in range(quantifier.num_vars())}
         for name in names:
-            _check_name(name)
+            check_name(name)
         captured = names & {terms.names.get(j) for j in terms.inside([i])}
         if captured:
             raise TheoryError(
@@ -44,7 +45,18 @@ def fresh_prefix(formulas: Iterable[Any], prefix: str) -> str:
     return prefix
 
 
-def _check_name(name: str) -> None:
+def check_repeated(names: Iterable[str], role: str) -> None:
+    """Raises if a name occurs more than once among the inputs or outputs."""
+    for name, count in Counter(names).items():
+        if count > 1:
+            raise TheoryError(
+                f"Theory has {name!r} among its {role} more than once. Give each position its "
+                f"own symbol, and equate them with a constraint if they must agree."
+            )
+
+
+def check_name(name: str) -> None:
+    """Raises if SMT-LIB text cannot have this name."""
     if name == "<null>" or "|" in name or "\\" in name:  # "<null>" is how z3 prints an empty name
         raise TheoryError(
             f"Theory: the name {name!r} cannot be written in SMT-LIB 2. "
@@ -61,7 +73,7 @@ def _check_name(name: str) -> None:
 
 def add_declaration(known: dict[str, Any], name: str, declaration: Any) -> None:
     """Adds a declaration under its name, which must be writable and mean nothing else."""
-    _check_name(name)
+    check_name(name)
     if not known.setdefault(name, declaration).eq(declaration):
         raise TheoryError(
             f"Theory: the name {name!r} belongs to two different symbols, "

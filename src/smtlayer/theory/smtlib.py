@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 import z3
 
 from smtlayer.errors import ArgumentTypeError, TheoryError, UndeclaredSymbolError, did_you_mean
-from smtlayer.theory.values import shortened
+from smtlayer.theory import text_file
+from smtlayer.theory.arguments import OneHot, listed_symbols, one_hot
 
 _TOKEN = re.compile(r';[^\n]*|"(?:[^"]|"")*"|\|[^|]*\||[()]|[^\s()"|;]+')
 _TAKEN = {
@@ -126,16 +127,39 @@ def _new_context() -> Any:
     return context
 
 
+def theory_of(
+    text_or_path: str | Path, inputs: Sequence[Any], outputs: Sequence[Any]
+) -> tuple[list[Any], list[list[Any]], list[str | None]]:
+    """Reads a theory: its assertions, the inputs and outputs that are named, and its names."""
+    sides = [listed_symbols(inputs, "inputs"), listed_symbols(outputs, "outputs")]
+    names = [r.symbol if isinstance(r, OneHot) else r for side in sides for r in side]
+    for name in names:
+        if not isinstance(name, str):
+            raise ArgumentTypeError(
+                f"Theory.from_smtlib takes the names of declared constants. Got {name!r} "
+                f"of type {type(name).__name__}."
+            )
+    constraints, constants, named = read(text_or_path, names)
+    if not constraints:
+        raise TheoryError(
+            "Theory.from_smtlib: the script asserts nothing. Add an (assert ...) command."
+        )
+    symbols = [
+        [one_hot(constants[r.symbol], r.values) if isinstance(r, OneHot) else constants[r]
+         for r in side] for side in sides
+    ]  # fmt: skip
+    return constraints, symbols, named
+
+
 def read(
     text_or_path: str | Path, names: Sequence[str]
 ) -> tuple[list[Any], dict[str, Any], list[str | None]]:
     """Reads a script: its assertions, the constants with these names, and the assertions' names."""
-    text = _load(text_or_path)
+    text = text_file.load("Theory.from_smtlib", "SMT-LIB", text_or_path, _is_text)
     if _DIMACS.match(text):
         raise TheoryError(
-            "Theory.from_smtlib expects SMT-LIB 2. Got DIMACS ('p cnf ...'). Read it with "
-            "solver.from_file('name.cnf'), where its variable 7 is z3.Bool(7), and build "
-            "Theory(solver.assertions(), inputs=[z3.Bool(7), ...], outputs=[...])."
+            "Theory.from_smtlib expects SMT-LIB 2. Got DIMACS ('p cnf ...'). Use "
+            "Theory.from_dimacs(text_or_path)."
         )
     _refuse_ambiguous(text, names)
     script = _theory_part(text)
@@ -186,31 +210,8 @@ def _undeclared(name: str, declared: Sequence[str]) -> UndeclaredSymbolError:
     return UndeclaredSymbolError(f"no constant is declared as {name!r}.{hint}")
 
 
-def _load(text_or_path: str | Path) -> str:
-    if isinstance(text_or_path, str):
-        text = text_or_path.removeprefix("\ufeff")  # a byte order mark
-        if text.lstrip().startswith(("(", ";")) or _DIMACS.match(text):
-            return text
-    if not isinstance(text_or_path, str | Path):
-        raise ArgumentTypeError(
-            f"Theory.from_smtlib expects SMT-LIB text or a path. Got {type(text_or_path).__name__}."
-        )
-    if not str(text_or_path).strip():
-        raise TheoryError("Theory.from_smtlib: the text is empty. Give SMT-LIB 2 text or a path.")
-    path = Path(text_or_path)
-    try:
-        return path.read_text(encoding="utf-8-sig")
-    except IsADirectoryError as error:
-        raise TheoryError(f"Theory.from_smtlib: {str(path)!r} is a folder, not a file.") from error
-    except UnicodeDecodeError as error:
-        raise TheoryError(
-            f"Theory.from_smtlib: the file {str(path)!r} is not UTF-8 text. Save it as UTF-8."
-        ) from error
-    except (OSError, ValueError) as error:
-        shown = shortened(str(text_or_path), 200)
-        raise TheoryError(
-            f"Theory.from_smtlib: there is no file {shown!r}, and it is not SMT-LIB text either."
-        ) from error
+def _is_text(text: str) -> bool:
+    return text.lstrip().startswith(("(", ";")) or _DIMACS.match(text) is not None
 
 
 def _theory_part(text: str) -> str:

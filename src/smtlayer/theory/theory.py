@@ -1,31 +1,31 @@
 """`Theory`: a formula, and which of its symbols are inputs and outputs."""
 
 import hashlib
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from torch import Tensor
-
-from smtlayer.errors import ArgumentTypeError, TheoryError
+from smtlayer.errors import TheoryError
 from smtlayer.forks import uses_z3
 from smtlayer.interrupts import interruptible
 from smtlayer.plain import counted
-from smtlayer.theory import smtlib
+from smtlayer.theory import assertions, dimacs, smtlib
 from smtlayer.theory.arguments import (
     OneHot,
     check_contexts,
     formulas_of,
-    listed_symbols,
     names_of,
     one_hot,
     symbols_of,
 )
-from smtlayer.theory.declarations import add_declaration, declarations_in, declarations_of
-from smtlayer.theory.distributions import decode_distributions
-from smtlayer.theory.signs import decode_rows, encode_rows
+from smtlayer.theory.conversions import Conversions
+from smtlayer.theory.declarations import (
+    add_declaration,
+    check_repeated,
+    declarations_in,
+    declarations_of,
+)
 from smtlayer.theory.symbols import Symbol
 from smtlayer.theory.terms import Terms, is_shared, read_terms
 from smtlayer.theory.values import sides, term_lock
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from smtlayer.solvers.readings.rows import Rows
 
 
-class Theory:
+class Theory(Conversions):
     """A formula, the symbols that a network sets and the symbols to read back.
 
     Theories are immutable. They compare, hash, pickle and copy through their SMT-LIB text: two
@@ -115,14 +115,17 @@ class Theory:
         self.outputs = tuple(term for symbol in outputs for term in symbol.column_terms)
         self.input_names = tuple(name for symbol in inputs for name in symbol.column_names)
         self.output_names = tuple(name for symbol in outputs for name in symbol.column_names)
-        # the constraints, and equations from which `_restore` rebuilds the symbols
-        formulas = list(self.constraints)
-        for s in self.symbols:
-            formulas += s.column_terms if s.kind == "one-hot" else (s.term == s.term,)
-        self._archive = archive or smtlib.pack(formulas, shared=is_shared(self.terms))
+        self._archive = archive or self._script()
         widths = [s.width if s.kind == "one-hot" else 0 for s in self.symbols]
         self._shape = (tuple(widths[: len(inputs)]), tuple(widths[len(inputs) :]))
         self.digest = hashlib.sha256(f"{self._archive}\n; {self._shape}".encode()).hexdigest()
+
+    def _script(self) -> str:
+        """The constraints, and equations from which `_restore` rebuilds the symbols."""
+        formulas = list(self.constraints)
+        for s in self.symbols:
+            formulas += s.column_terms if s.kind == "one-hot" else (s.term == s.term,)
+        return smtlib.pack(formulas, shared=is_shared(self.terms))
 
     def _check_text(self, symbols: set[str]) -> None:
         """Raises if the text of the theory cannot be read back, as copies and workers will do."""
@@ -164,25 +167,75 @@ class Theory:
             >>> theory.n_inputs, theory.n_outputs
             (2, 1)
         """
-        inputs, outputs = listed_symbols(inputs, "inputs"), listed_symbols(outputs, "outputs")
-        names = [r.symbol if isinstance(r, OneHot) else r for r in (*inputs, *outputs)]
-        for name in names:
-            if not isinstance(name, str):
-                raise ArgumentTypeError(
-                    f"Theory.from_smtlib takes the names of declared constants. Got {name!r} "
-                    f"of type {type(name).__name__}."
-                )
-        constraints, constants, named = smtlib.read(text_or_path, names)
-        if not constraints:
-            raise TheoryError(
-                "Theory.from_smtlib: the script asserts nothing. Add an (assert ...) command."
-            )
-        symbols = [
-            [one_hot(constants[r.symbol], r.values) if isinstance(r, OneHot) else constants[r]
-             for r in side] for side in (inputs, outputs)
-        ]  # fmt: skip
+        constraints, symbols, names = smtlib.theory_of(text_or_path, inputs, outputs)
         theory = cls(constraints, *symbols)
-        theory.constraint_names = tuple(named)
+        theory.constraint_names = tuple(names)
+        return theory
+
+    @classmethod
+    @interruptible
+    @uses_z3
+    def from_dimacs(
+        cls,
+        text_or_path: str | Path,
+        names: Sequence[str] | Mapping[int, str] | None = None,
+        *,
+        inputs: Sequence[str | int] | None = None,
+        outputs: Sequence[str | int] | None = None,
+    ) -> "Theory":
+        """Reads clauses in DIMACS format: one constraint per clause, one `Bool` per variable.
+
+        The header `p cnf VARIABLES CLAUSES` may be missing, but not contradict the clauses. Clauses
+        may span lines; comments are ignored, and so is all that follows a `%`.
+
+        Args:
+            text_or_path: The clauses, or the path of a file that holds them.
+            names: A list with one name per variable, or a mapping from numbers to names; variables
+                without one are `x1`, `x2`, ...
+            inputs: Names or numbers of variables, in the order of their columns; all by default.
+            outputs: In the same forms.
+
+        Examples:
+            >>> theory = Theory.from_dimacs('''
+            ...     p cnf 3 2
+            ...     1 -2 0
+            ...     -2 -3 0
+            ... ''', names=["car", "parked", "moving"])
+            >>> theory
+            Theory(2 constraints, inputs=[car, parked, moving], outputs=[car, parked, moving])
+            >>> theory.constraints[0]
+            Or(car, Not(parked))
+        """
+        return _restore(*dimacs.archive(text_or_path, names, inputs, outputs))
+
+    @classmethod
+    @interruptible
+    @uses_z3
+    def from_z3(cls, solver: Any, inputs: Sequence[Any], outputs: Sequence[Any]) -> "Theory":
+        """Takes the present assertions of a z3 solver.
+
+        A tracked assertion (`assert_and_track`) keeps its name, see `constraint_names`. z3 lists it
+        as `Implies(name, formula)`, and so every implication from a Boolean constant is read that
+        occurs nowhere else and is no input or output.
+
+        Args:
+            solver: A `z3.Solver`, a `z3.Goal`, or formulas in any form that `Theory` takes. Not a
+                `z3.Optimize`, as a theory has no objectives; pass its `assertions()`.
+            inputs: Names of constants, or what `Theory` takes, from any z3 context.
+            outputs: In the same forms.
+
+        Examples:
+            >>> import z3
+            >>> a, b, y = z3.Bools("a b y")
+            >>> solver = z3.Solver()
+            >>> solver.assert_and_track(y == z3.Xor(a, b), "parity")
+            >>> theory = Theory.from_z3(solver, inputs=["a", "b"], outputs=["y"])
+            >>> theory.constraints, theory.constraint_names
+            ((y == Xor(a, b),), ('parity',))
+        """
+        constraints, symbols, names = assertions.read(solver, inputs, outputs)
+        theory = cls(constraints, *symbols)
+        theory.constraint_names = tuple(names)
         return theory
 
     def to_smtlib(self) -> str:
@@ -252,58 +305,6 @@ class Theory:
         """Number of columns of each output symbol."""
         return tuple(symbol.width for symbol in self.output_symbols)
 
-    def encode(self, /, **values: Any) -> Tensor:
-        """Input signs for values by symbol name; inputs without a value are 0, free.
-
-        Args:
-            values: One value per symbol, or arrays of values; arrays broadcast.
-
-        Returns:
-            Signs of shape `(..., n_inputs)`, int8.
-        """
-        return encode_rows(self.input_symbols, values, "inputs")
-
-    def encode_outputs(self, /, **values: Any) -> Tensor:
-        """Output signs for values by symbol name; outputs without a value are 0, free."""
-        return encode_rows(self.output_symbols, values, "outputs")
-
-    def decode(self, outputs: Tensor) -> dict[str, Any]:
-        """Values by symbol name for output signs of shape `(..., n_outputs)`.
-
-        One row gives Python values, several rows numpy arrays. A row without a model decodes to
-        `None`; arrays with a `None` have dtype `object`. In a bool tensor, false counts as -1.
-        """
-        return decode_rows(self.output_symbols, outputs, "outputs")
-
-    def decode_inputs(self, inputs: Tensor) -> dict[str, Any]:
-        """Values by symbol name for input signs (or logits) of shape `(..., n_inputs)`.
-
-        `None` where a symbol is not fully known, or a one-hot symbol has no value or several.
-        """
-        return decode_rows(self.input_symbols, inputs, "inputs")
-
-    def decode_probabilities(self, outputs: Tensor) -> dict[str, dict[Any, Any]]:
-        """Distributions over values for probabilities of output columns, `(..., n_outputs)`.
-
-        Each `Bool` has the probabilities of False and True, each one-hot symbol those of its
-        values. A bit-vector has one entry per bit, by column name: the bits of a number depend on
-        each other, so their probabilities do not determine that of the number. For numbers, use a
-        one-hot symbol, or `SMTLayer.log_prob` with the number as output. Probabilities of one row
-        are Python floats, those of several rows numpy arrays.
-
-        Examples:
-            >>> import z3
-            >>> a, size = z3.Bool("a"), z3.Int("size")
-            >>> theory = Theory(a == (size > 1), inputs=[a], outputs=[a, one_hot(size, [1, 2])])
-            >>> theory.decode_probabilities([0.25, 0.75, 0.25])
-            {'a': {False: 0.75, True: 0.25}, 'size': {1: 0.75, 2: 0.25}}
-        """
-        return decode_distributions(self.output_symbols, outputs, "outputs")
-
-    def decode_input_probabilities(self, inputs: Tensor) -> dict[str, dict[Any, Any]]:
-        """The same for probabilities of input columns, of shape `(..., n_inputs)`."""
-        return decode_distributions(self.input_symbols, inputs, "inputs")
-
     def check(
         self,
         *,
@@ -355,28 +356,33 @@ def _restore(
     """Rebuilds a theory from its text, in a new z3 context."""
     formulas = smtlib.unpack(archive)
     start = len(formulas) - sum(max(size, 1) for part in shape for size in part)
-    anchors = map(sides, formulas[start:])
+    anchors, known = iter(formulas[start:]), dict[tuple[int, ...], Any]()
 
-    def symbol(size: int) -> Any:
-        pairs = [next(anchors) for _ in range(max(size, 1))]
-        return one_hot(pairs[0][0], [value for _, value in pairs]) if size else pairs[0][0]
+    def symbols(sizes: tuple[int, ...], role: str) -> tuple[Symbol, ...]:
+        own = [[next(anchors) for _ in range(max(size, 1))] for size in sizes]
+        keys = [tuple(anchor.get_id() for anchor in some) for some in own]
+        given = [known.get(k) or _anchored(s, n) for k, s, n in zip(keys, own, sizes, strict=True)]
+        known.update(zip(keys, found := symbols_of(given, role), strict=True))  # often outputs, too
+        return found
 
-    inputs, outputs = ([symbol(size) for size in part] for part in shape)
     theory = Theory.__new__(Theory)
-    symbols = symbols_of(inputs, "inputs"), symbols_of(outputs, "outputs")
-    theory._build(formulas[:start], *symbols, archive, names)
+    inputs, outputs = symbols(shape[0], "inputs"), symbols(shape[1], "outputs")
+    theory._build(formulas[:start], inputs, outputs, archive, names)
     return theory
+
+
+def _anchored(anchors: Sequence[Any], size: int) -> Any:
+    """The symbol of some equations at the end of an archive."""
+    if not size:
+        return anchors[0].arg(0)
+    pairs = [sides(anchor) for anchor in anchors]
+    return one_hot(pairs[0][0], [value for _, value in pairs])
 
 
 def _check_symbols(theory: Theory) -> set[str]:
     """The names of all symbols; raises where one name means two things."""
-    for role, symbols in (("inputs", theory.input_symbols), ("outputs", theory.output_symbols)):
-        for name, count in Counter(symbol.name for symbol in symbols).items():
-            if count > 1:
-                raise TheoryError(
-                    f"Theory has {name!r} among its {role} more than once. Give each position its "
-                    f"own symbol, and equate them with a constraint if they must agree."
-                )
+    check_repeated((symbol.name for symbol in theory.input_symbols), "inputs")
+    check_repeated((symbol.name for symbol in theory.output_symbols), "outputs")
     known = declarations_of(theory.terms)
     for symbol in theory.symbols:
         add_declaration(known, symbol.name, symbol.term.decl())
