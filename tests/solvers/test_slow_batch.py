@@ -88,10 +88,10 @@ def test_it_is_given_once_per_kind_of_query():
 
 @pytest.mark.parametrize(("seconds", "rows"), [(0.5, 4), (2.0, 1), (0.0, 1000)])
 def test_two_seconds_are_not_slow(seconds, rows):
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", SlowBatchWarning)
+    with warnings.catch_warnings(record=True) as caught:
         for _ in range(3):  # the clock starts again with each batch
             stage(seconds)[0].answer(asked(rows))
+    assert caught == []
 
 
 def test_a_single_slow_row_warns_too():
@@ -136,6 +136,6 @@ def test_rows_from_memory_take_no_time(monkeypatch):
     signs = torch.tensor([[1, 1], [1, -1]], dtype=torch.int8)
     solver.solve(signs)
     monkeypatch.setattr(SlowBatches, "after_s", 0.0)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", SlowBatchWarning)
+    with warnings.catch_warnings(record=True) as caught:
         solver.solve(signs)
+    assert caught == []

@@ -1,4 +1,4 @@
-"""The rule `anneal_core`, which trains every problem of the studies with the same settings."""
+"""The rule `anneal_core`: an annealed posterior, then cores as well, then cores alone."""
 
 from dataclasses import dataclass, field, fields
 from typing import final

@@ -7,6 +7,7 @@ inputs have other outputs, these values of the inputs are ruled out for all rows
 """
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from typing import final
 
 import numpy as np
@@ -39,12 +40,10 @@ def find_fitting(
     search.solver.add([[-x * sign for x, sign in enumerate(truth, 1)]])
     search.solver.add([[(i + 1) * truth[i]] for i in fixed])
     more = True
-    try:
+    with suppress(OutOfWorkError):  # then there may be more
         while (more := search.next()) and len(found) < limit:
             found.append(search.solver.signs())
             search.solver.forbid()
-    except OutOfWorkError:
-        pass
     return np.array(found, dtype=np.int8).reshape(len(found), len(truth)), not more
 
 
