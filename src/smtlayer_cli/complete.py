@@ -4,10 +4,14 @@ from collections.abc import Iterable
 
 from smtlayer_cli.plugins import lab_problems
 
+_RULES = (
+    "anneal_core", "core", "maxsmt", "sample", "marginal", "decision", "perturbed", "blackbox",
+)  # fmt: skip
+
 
 def rules(incomplete: str) -> list[str]:
     """Blame rules that are a single word."""
-    return starting_with(incomplete, ("anneal_core", "core", "maxsmt", "sample", "marginal"))
+    return starting_with(incomplete, _RULES)
 
 
 def devices(incomplete: str) -> list[str]:

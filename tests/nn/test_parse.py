@@ -4,13 +4,29 @@ import random
 import re
 
 import pytest
+import z3
 
 from helpers import seeds
-from smtlayer import SMTLayer
-from smtlayer.nn import anneal, core, marginal, maxsmt, mix, parse_rule, sample, schedule
+from smtlayer import SMTLayer, Theory
+from smtlayer.nn import (
+    anneal,
+    blackbox,
+    core,
+    decision,
+    marginal,
+    maxsmt,
+    mix,
+    parse_rule,
+    perturbed,
+    sample,
+    schedule,
+)
 from smtlayer.testing.theories import xor
 
-KINDS = "anneal_core, core, maxsmt, sample, marginal, mix(...) or schedule(...)"
+KINDS = (
+    "anneal_core, core, maxsmt, sample, marginal, decision, perturbed, blackbox, mix(...) or "
+    "schedule(...)"
+)
 
 
 @pytest.mark.parametrize(
@@ -30,13 +46,19 @@ KINDS = "anneal_core, core, maxsmt, sample, marginal, mix(...) or schedule(...)"
          schedule((0.3, marginal(temperature=4)), (1.0, core))),
         ("sample(temperature=anneal(end=1, start=4, shape='geometric'))",
          sample(temperature=anneal(4, 1, shape="geometric"))),
+        ("decision", decision),
+        ("perturbed(samples=8)", perturbed(samples=8)),
+        ("perturbed(sigma=anneal(2, 0.5))", perturbed(sigma=anneal(2, 0.5), samples=10)),
+        ("mix(decision(), (blackbox(interpolation=2), 0.5))",
+         mix(decision, (blackbox(interpolation=2), 0.5))),
         ("mix(\n  core,\n  schedule((1, mix(sample, maxsmt))),\n)",
          mix(core, schedule((1, mix(sample, maxsmt))))),
     ],
 )  # fmt: skip
 def test_text_is_read_as_code(text, rule):
     assert parse_rule(text) == rule
-    assert SMTLayer(xor(), backward=text)._backward == rule
+    x = z3.Bool("x")
+    assert SMTLayer(Theory(x == x, [x], [x]), backward=text)._backward == rule
 
 
 def random_rule(draw, depth=3):
@@ -45,16 +67,20 @@ def random_rule(draw, depth=3):
         number, anneal(number, 3), anneal(2, number, until=draw.random() + 1e-9),
         anneal(number, 1 / 7, shape="geometric"),
     ])  # fmt: skip
-    kind = draw.choice(["core", "maxsmt", "sample", "marginal", "mix", "schedule"])
+    singles = {
+        "core": core, "maxsmt": maxsmt, "decision": decision,
+        "sample": sample(temperature=temperature), "marginal": marginal(temperature=temperature),
+        "perturbed": perturbed(sigma=temperature, samples=draw.randint(1, 30)),
+        "blackbox": blackbox(interpolation=temperature),
+    }  # fmt: skip
+    kind = draw.choice([*singles, "mix", "schedule"])
     if kind == "mix" and depth:
         parts = [random_rule(draw, depth - 1) for _ in range(draw.randint(1, 3))]
         return mix(*(part if draw.random() < 0.5 else (part, temperature) for part in parts))
     if kind == "schedule" and depth:
         ends = sorted({draw.random() + 1e-9 for _ in range(draw.randint(0, 2))} - {1.0})
         return schedule(*((end, random_rule(draw, depth - 1)) for end in (*ends, 1)))
-    return {"core": core, "maxsmt": maxsmt, "sample": sample(temperature=temperature)}.get(
-        kind, marginal(temperature=temperature)
-    )
+    return singles.get(kind, core)
 
 
 @pytest.mark.parametrize("seed", seeds(20, 60))
@@ -84,6 +110,15 @@ def test_what_a_rule_prints_reads_back(seed):
         ("sample(temperature=anneal(4, 1, untl=1))",
          "Rule 'sample(temperature=anneal(4, 1, untl=1))': anneal takes start, end, until, shape. "
          "Got untl. Did you mean 'until'?"),
+        ("perturbed(sigma=-1)", "Rule 'perturbed(sigma=-1)': perturbed expects sigma above 0, a "
+         "number or anneal(...). Got -1."),
+        ("perturbed(samples=0.5)", "Rule 'perturbed(samples=0.5)': perturbed expects samples as a "
+         "whole number of at least 1. Got 0.5."),
+        ("blackbox(interpolation=0)", "Rule 'blackbox(interpolation=0)': blackbox expects "
+         "interpolation above 0, a number or anneal(...). Got 0."),
+        ("blackbox(lambda_=2)",
+         "Rule 'blackbox(lambda_=2)': blackbox takes interpolation. Got lambda_."),
+        ("perturb", f"Rule 'perturb': expected {KINDS}. Got perturb. Did you mean 'perturbed'?"),
         ("sample(2)", "Rule 'sample(2)': sample(...): too many positional arguments."),
         ("sample(temperature=0)",
          "Rule 'sample(temperature=0)': sample expects temperature above 0, a number or "

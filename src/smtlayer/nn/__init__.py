@@ -13,6 +13,9 @@ from smtlayer.nn.rules.base import Question as Question
 from smtlayer.nn.rules.composite import mix as mix
 from smtlayer.nn.rules.composite import schedule as schedule
 from smtlayer.nn.rules.core import core as core
+from smtlayer.nn.rules.decision import blackbox as blackbox
+from smtlayer.nn.rules.decision import decision as decision
+from smtlayer.nn.rules.decision import perturbed as perturbed
 from smtlayer.nn.rules.maxsmt import maxsmt as maxsmt
 from smtlayer.nn.rules.maxsmt import smt as smt
 from smtlayer.nn.rules.parse import parse_rule as parse_rule

@@ -44,5 +44,10 @@ def surrogate_gradient(logits: Tensor, targets: Tensor, pushed: Tensor, scale: T
 
     All are (B, n) but the scale, (B, 1); targets are probabilities of being true.
     """
+    return scaled_gradient(torch.sigmoid(logits) - targets, pushed, scale)
+
+
+def scaled_gradient(pull: Tensor, pushed: Tensor, scale: Tensor) -> Tensor:
+    """The gradient of pushed inputs that a rule determined itself, 0 elsewhere."""
     # scaled last, so that a scale of NaN shows even where nothing is pushed
-    return torch.where(pushed, torch.sigmoid(logits) - targets, 0) * scale
+    return torch.where(pushed, pull, 0) * scale

@@ -7,7 +7,7 @@ logits (B, n) --to_signs--> signs (B, n) --forward rule--> Solver.solve / maximi
 loss <-- targets                                                        v
 grad (B, m) --wanted_outputs--> wanted (B, m) --blame rule--> Solver.core / maximize --> Blame
                                                                         v
-                          surrogate_gradient(logits, targets, pushed) --> grad of logits (B, n)
+           surrogate_gradient(logits, targets, pushed), or Blame.pull --> grad of logits (B, n)
 """
 
 from collections.abc import Mapping
@@ -26,7 +26,7 @@ from smtlayer.nn.options import blame_rule, check_choice, forward_rule, refuse_u
 from smtlayer.nn.passes import Plan, forward_pass, refuse_unknown
 from smtlayer.nn.probability import Probabilities
 from smtlayer.nn.progress import Progress
-from smtlayer.nn.rules.base import BlameRule, ForwardRule, with_models
+from smtlayer.nn.rules.base import BlameRule, ForwardRule
 from smtlayer.nn.stats import Stats
 from smtlayer.nn.untraced import untraced
 from smtlayer.nn.validate import UNTRACEABLE, check_logits, flat_mask, wanted_signs
@@ -61,7 +61,8 @@ class SMTLayer(nn.Module, Probabilities):
         backward: The rule that finds the blamed inputs: `"core"` by a minimal unsat core,
             `"maxsmt"` by the cheapest repair, `"sample"` and `"marginal"` by the probabilities of
             all models with the wanted outputs (`"marginal"` on `Table` and `Circuit` only), or any
-            `BlameRule`. For training begin with `"anneal_core"`, which uses several of them.
+            `BlameRule`. For training begin with `"anneal_core"`, which uses several of them; for
+            decisions, outputs that are inputs as well, with `"perturbed"` or `"decision"`.
             Rules compose, as objects or as text: `mix(core, marginal(temperature=anneal(4, 1)))`.
             Rules that change during training use the attribute `progress`, which a training loop
             sets.
@@ -70,8 +71,8 @@ class SMTLayer(nn.Module, Probabilities):
         scale: How strongly a row is pushed: `"gradient"` by its incoming gradient, `"batch"` by
             1/(B n) as in the paper, whatever the loss.
         cuda_graphs: Whether to replay the layer's kernels on a GPU as CUDA graphs, where solver
-            and rules are `capturable` (`Table`, `"smt"`, and every blame rule above but
-            `"maxsmt"`): many small launches become one.
+            and rules are `capturable` (`Table`, `"smt"`, and the blame rules `"core"`, `"sample"`
+            and `"marginal"`): many small launches become one.
         on_unknown: `"zero"` for zero outputs and no gradient where the solver gives up on a row;
             `"raise"` for an error.
 
@@ -139,8 +140,7 @@ class SMTLayer(nn.Module, Probabilities):
         self._progress = Progress(self._backward)
         refuse_unsatisfiable(self.solver)
         for rule in self._backward.leaves:
-            if rule.needs_models:
-                with_models(self.solver, rule)
+            rule.check(self.solver)
 
     @property
     def progress(self) -> float:

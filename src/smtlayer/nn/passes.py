@@ -1,12 +1,19 @@
 """The forward and the backward pass of the layer over a batch."""
 
 from dataclasses import dataclass, replace
+from typing import cast
 
 import torch
 from torch import Tensor
 
 from smtlayer.errors import ArgumentError, ArgumentTypeError, SolverUnknownError
-from smtlayer.nn.gradient import Scale, row_scale, surrogate_gradient, wanted_outputs
+from smtlayer.nn.gradient import (
+    Scale,
+    row_scale,
+    scaled_gradient,
+    surrogate_gradient,
+    wanted_outputs,
+)
 from smtlayer.nn.progress import Progress
 from smtlayer.nn.rules.base import Blame, BlameRule, ForwardRule, Question, can_be_captured
 from smtlayer.nn.stats import Stats
@@ -82,7 +89,10 @@ def backward_pass(
     # Both kinds of weights have the order of |logit|.
     kind: Weights = plan.weights if plan.backward.needs_weights else "logit"
     weights = confidence(logits, signs, kind, given)
-    question = Question(logits.to(real), signs, weights, wanted, correct, wrong, progress)
+    slope = grad.to(real)
+    question = Question(
+        logits.to(real), signs, weights, wanted, correct, wrong, progress, outputs, slope
+    )
     with plan.stats.clock(plan.solver), torch.autocast(signs.device.type, enabled=False):
         blame = plan.backward.blame(plan.solver, question)
     _check_blame(plan.backward, blame, signs)
@@ -92,10 +102,12 @@ def backward_pass(
     })  # fmt: skip
     if plan.raise_unknown and not can_be_captured(plan.backward, plan.solver):
         refuse_unknown(plan.solver, blame.unknown)
-    scale = row_scale(grad.to(real), signs.shape[-1], plan.scale)
+    scale = row_scale(slope, signs.shape[-1], plan.scale)
     pushed = blame.pushed if given is None else blame.pushed & ~given
-    pull = surrogate_gradient(question.logits, blame.targets, pushed, scale)
-    return pull.to(logits.dtype)
+    if blame.pull is not None:
+        return scaled_gradient(blame.pull, pushed, scale).to(logits.dtype)
+    targets = cast("Tensor", blame.targets)
+    return surrogate_gradient(question.logits, targets, pushed, scale).to(logits.dtype)
 
 
 def progress_on(device: torch.device, progress: float) -> Tensor:
@@ -115,9 +127,9 @@ def _check_blame(rule: BlameRule, blame: object, signs: Tensor) -> None:
     """Raises unless a rule, which may be a user's, returned a complete `Blame`."""
     if not isinstance(blame, Blame):
         raise _wrong_type(rule, Blame, blame)
-    for name in ("targets", "pushed", "contradicted", "unknown"):
+    for name in ("targets" if blame.pull is None else "pull", "pushed", "contradicted", "unknown"):
         part = getattr(blame, name)
-        shape = signs.shape if name in ("targets", "pushed") else signs.shape[:1]
+        shape = signs.shape[:1] if name in ("contradicted", "unknown") else signs.shape
         if not isinstance(part, Tensor) or part.shape != shape:
             found = tuple(part.shape) if isinstance(part, Tensor) else type(part).__name__
             raise ArgumentError(

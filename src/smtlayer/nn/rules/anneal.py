@@ -94,6 +94,6 @@ def value_at(value: Number, progress: _Progress) -> float | _Progress:
 
 def short(value: Number) -> str:
     """The shortest text that reads back as the number: `2`, `0.7`, `anneal(4, 1)`."""
-    if isinstance(value, anneal) or not value.is_integer() or abs(value) > 1e15:
+    if isinstance(value, anneal) or not float(value).is_integer() or abs(value) > 1e15:
         return repr(value)
     return str(int(value))

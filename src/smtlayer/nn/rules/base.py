@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import torch
 from torch import Tensor
@@ -55,21 +55,33 @@ class Question:
     correct: Tensor  # (B,) bool: the outputs are as wanted
     wrong: Tensor  # (B,) bool: they are not
     progress: Tensor  # () float64 from 0 to 1: the share of training that is done
+    outputs: Tensor  # (B, m) int8, the answer of the forward pass; zeros where it has none
+    gradient: Tensor  # (B, m) float, of the loss in the outputs
 
     @property
     def facts(self) -> Tensor:
         """The facts, which no rule may overrule: (B, n) bool."""
         return (self.weights == torch.inf) & (self.signs != 0)
 
+    def select(self, rows: Tensor) -> "Question":
+        """Returns the question about some rows, given by their index."""
+        parts = (getattr(self, field.name) for field in fields(self))
+        return Question(*(part.index_select(0, rows) if part.ndim else part for part in parts))
+
 
 @dataclass(frozen=True, slots=True)
 class Blame:
-    """The inputs that a blame rule pushes, and the values it pushes them towards."""
+    """The inputs that a blame rule pushes, and the values it pushes them towards.
 
-    targets: Tensor  # (B, n) float, the probability of being true to push towards
+    A rule gives either `targets`, towards which cross-entropy pushes, or the gradient itself, as
+    `pull`.
+    """
+
+    targets: Tensor | None  # (B, n) float, the probability of being true to push towards
     pushed: Tensor  # (B, n) bool
     contradicted: Tensor  # (B,) bool: no input beside the facts allows the wanted outputs
     unknown: Tensor  # (B,) bool: the solver gave up
+    pull: Tensor | None = None  # (B, n) float, the gradient of pushed logits before the row's scale
 
 
 class BlameRule(ABC):
@@ -148,6 +160,11 @@ class BlameRule(ABC):
         while chosen is not rule:
             rule, chosen = chosen, chosen.choose(progress)
         return rule
+
+    def check(self, solver: Solver) -> None:
+        """Raises if it cannot be used with a solver or its theory; the layer calls it first."""
+        if self.needs_models:
+            with_models(solver, self)
 
     @abstractmethod
     def blame(self, solver: Solver, question: Question) -> Blame:

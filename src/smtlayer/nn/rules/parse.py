@@ -11,16 +11,17 @@ from smtlayer.nn.rules.anneal_core import anneal_core
 from smtlayer.nn.rules.base import BlameRule
 from smtlayer.nn.rules.composite import mix, schedule
 from smtlayer.nn.rules.core import core
+from smtlayer.nn.rules.decision import blackbox, decision, perturbed
 from smtlayer.nn.rules.maxsmt import maxsmt
 from smtlayer.nn.rules.posterior import marginal, sample
 
-_SINGLE = (anneal_core, core, maxsmt, sample, marginal)
+_SINGLE = (anneal_core, core, maxsmt, sample, marginal, decision, perturbed, blackbox)
 RULES: Mapping[str, BlameRule] = {repr(rule): rule for rule in _SINGLE}
 _FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     **{name: type(rule) for name, rule in RULES.items()},
     "mix": mix, "schedule": schedule, "anneal": anneal,
 }  # fmt: skip
-_EXPECTED = "anneal_core, core, maxsmt, sample, marginal, mix(...) or schedule(...)"
+_EXPECTED = f"{', '.join(RULES)}, mix(...) or schedule(...)"
 
 
 def parse_rule(text: str) -> BlameRule:
