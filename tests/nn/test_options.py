@@ -13,6 +13,7 @@ import z3
 from smtlayer import (
     Z3,
     Auto,
+    Circuit,
     Enumerate,
     Sat,
     SMTLayer,
@@ -22,6 +23,7 @@ from smtlayer import (
     Table,
     Theory,
 )
+from smtlayer.nn import LikelihoodLoss, SemanticLoss
 from smtlayer.nn.weights import confidence
 from smtlayer.solvers import Rowwise
 from smtlayer.testing.theories import addition, xor
@@ -40,9 +42,48 @@ def test_a_backend_must_make_a_solver():
         SMTLayer(xor(), backend=Forgetful())
 
 
-@pytest.mark.parametrize("backend", ["z3", Table, None])
+NAMES = {
+    "auto": Auto,
+    "table": Table,
+    "circuit": Circuit,
+    "sat": Sat,
+    "z3": Z3,
+    "enumerate": Enumerate,
+}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_backend_has_a_name(name):
+    layer = pickle.loads(pickle.dumps(SMTLayer(xor(), backend=name)))
+    assert layer.backend == NAMES[name]()
+    assert f"backend={NAMES[name]()!r}," in repr(layer)
+    assert layer(torch.tensor([[1.0, -1.0]])).tolist() == [[1.0]]
+
+
+def test_losses_take_the_name_of_a_backend():
+    for loss in (SemanticLoss, LikelihoodLoss):
+        assert loss(xor(), "table").layer.backend == Table()
+        assert loss(xor(), backend="circuit").layer.backend == Circuit()
+
+
+LISTED = "'auto', 'table', 'circuit', 'sat', 'z3', 'enumerate'."
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [("Sat", " Did you mean 'sat'?"), ("tables", " Did you mean 'table'?"), ("", "")],
+)
+def test_an_unknown_name_gets_the_list_and_the_nearest_one(name, hint):
+    message = f"SMTLayer: backend={name!r} is not one of {LISTED}{hint}"
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        SMTLayer(xor(), backend=name)
+
+
+@pytest.mark.parametrize("backend", [3, Table, None])
 def test_something_else_than_a_backend_is_refused(backend):
-    with pytest.raises(TypeError, match=r"SMTLayer expects a backend such as Auto\(\) or Z3\(\)."):
+    with pytest.raises(
+        TypeError, match=r"SMTLayer expects a backend such as Auto\(\) or Z3\(\), or its name"
+    ):
         SMTLayer(xor(), backend=backend)
 
 

@@ -31,7 +31,8 @@ from smtlayer.nn.stats import Stats
 from smtlayer.nn.untraced import untraced
 from smtlayer.nn.validate import UNTRACEABLE, check_logits, flat_mask, wanted_signs
 from smtlayer.nn.weights import Weights
-from smtlayer.solvers import Auto, Backend, Possible, Solution, Solver, Status
+from smtlayer.solvers import Backend, Possible, Solution, Solver, Status
+from smtlayer.solvers.names import BackendName, backend_of
 from smtlayer.solvers.possible import possible_outputs
 from smtlayer.theory import Theory, to_signs
 
@@ -53,8 +54,9 @@ class SMTLayer(nn.Module, Probabilities):
 
     Args:
         theory: The constraints, with their inputs and outputs in column order.
-        backend: The kind of solver. `Auto()` uses a list of all models for small theories, a SAT
-            solver for other finite ones, and z3 for the rest.
+        backend: The kind of solver: a backend with options, such as `Sat(workers=2)`, or its name:
+            `"auto"`, `"table"`, `"circuit"`, `"sat"`, `"z3"` or `"enumerate"`. `"auto"` chooses one
+            that suits the theory, see `Auto`.
         forward: The rule for inputs that contradict the theory, in `train()`: `"smt"` returns
             zeros, `"maxsmt"` overrules the least confident inputs; or any `ForwardRule`.
         inference: The same in `eval()`.
@@ -106,7 +108,7 @@ class SMTLayer(nn.Module, Probabilities):
         self,
         theory: Theory,
         *,
-        backend: Backend = Auto(),  # noqa: B008 (frozen)
+        backend: BackendName | Backend = "auto",
         forward: Literal["smt", "maxsmt"] | ForwardRule = "smt",
         inference: Literal["smt", "maxsmt"] | ForwardRule = "maxsmt",
         backward: str | BlameRule = "core",
@@ -118,11 +120,7 @@ class SMTLayer(nn.Module, Probabilities):
         super().__init__()
         if not isinstance(theory, Theory):
             raise ArgumentTypeError(f"SMTLayer expects a Theory. Got {type(theory).__name__}.")
-        if isinstance(backend, type) or not callable(getattr(backend, "compile", None)):
-            raise ArgumentTypeError(
-                f"SMTLayer expects a backend such as Auto() or Z3(). Got {backend!r}."
-            )
-        self.theory, self.backend = theory, backend
+        self.theory, self.backend = theory, backend_of("SMTLayer", backend)
         self._forward = forward_rule("forward", forward)
         self._inference = forward_rule("inference", inference)
         self._backward = blame_rule(backward)

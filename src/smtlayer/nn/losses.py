@@ -9,7 +9,8 @@ from torch import Tensor, nn
 from smtlayer.errors import ArgumentError, ArgumentTypeError
 from smtlayer.nn.layer import SMTLayer
 from smtlayer.nn.likelihood import with_weights
-from smtlayer.solvers import Auto, Backend
+from smtlayer.solvers import Backend
+from smtlayer.solvers.names import BackendName
 from smtlayer.theory import Theory
 
 Reduction = Literal["mean", "sum", "none"]
@@ -24,7 +25,8 @@ class SemanticLoss(nn.Module):
 
     Args:
         theory: A theory, or an `SMTLayer` that has one.
-        backend: The kind of solver for a theory: `Table` and `Circuit` weigh models.
+        backend: The kind of solver for a theory, or its name: `"table"` and `"circuit"` weigh
+            models.
         reduction: `"mean"` or `"sum"` over all rows, or `"none"`.
         zero_infinity: Whether infinite losses count as zero, as in `torch.nn.CTCLoss`.
 
@@ -49,7 +51,7 @@ class SemanticLoss(nn.Module):
     def __init__(
         self,
         theory: Theory | SMTLayer,
-        backend: Backend = Auto(),  # noqa: B008 (frozen)
+        backend: BackendName | Backend = "auto",
         reduction: Reduction = "mean",
         *,
         zero_infinity: bool = False,
@@ -81,7 +83,8 @@ class LikelihoodLoss(nn.Module):
 
     Args:
         theory: A theory, or an `SMTLayer` that has one.
-        backend: The kind of solver for a theory: `Table` and `Circuit` weigh models.
+        backend: The kind of solver for a theory, or its name: `"table"` and `"circuit"` weigh
+            models.
         reduction: `"mean"` or `"sum"` over all rows, or `"none"`.
         conditional: Whether to divide by the probability of the theory.
         zero_infinity: Whether infinite losses count as zero, as in `torch.nn.CTCLoss`.
@@ -110,7 +113,7 @@ class LikelihoodLoss(nn.Module):
     def __init__(
         self,
         theory: Theory | SMTLayer,
-        backend: Backend = Auto(),  # noqa: B008 (frozen)
+        backend: BackendName | Backend = "auto",
         reduction: Reduction = "mean",
         *,
         conditional: bool = False,
@@ -143,7 +146,7 @@ class LikelihoodLoss(nn.Module):
         )
 
 
-def _layer_for(who: str, theory: Theory | SMTLayer, backend: Backend) -> SMTLayer:
+def _layer_for(who: str, theory: Theory | SMTLayer, backend: BackendName | Backend) -> SMTLayer:
     """The layer of a loss; raises if its solver does not weigh models."""
     if not isinstance(theory, Theory | SMTLayer):
         raise ArgumentTypeError(

@@ -10,7 +10,8 @@ from pydantic.dataclasses import dataclass
 from smtlayer.errors import ConfigError
 from smtlayer.nn import SMTLayer, parse_rule
 from smtlayer.plain import number, whole
-from smtlayer.solvers import Z3, Auto, Backend, Circuit, Enumerate, Sat, Table
+from smtlayer.solvers import Backend
+from smtlayer.solvers.names import BACKENDS, BackendName
 from smtlayer.theory import Theory
 
 Checked = ConfigDict(extra="forbid", allow_inf_nan=False)
@@ -99,7 +100,7 @@ class LayerOptions:
     backward: Annotated[str, Strict(), _rule_of("layer.backward")] = "core"
     weights: Literal["logit", "softmax"] = "logit"
     scale: Literal["gradient", "batch"] = "gradient"
-    backend: Literal["auto", "table", "circuit", "sat", "z3", "enumerate"] = "auto"
+    backend: BackendName = "auto"
     timeout_ms: _Positive = 10_000  # per row of a batch; tables need no limit
     workers: Annotated[Whole, Field(ge=0)] = 0  # processes that share a batch; 0: this process
 
@@ -111,16 +112,9 @@ class LayerOptions:
         )  # fmt: skip
 
     def _backend(self) -> Backend:
-        if self.backend == "table":
-            return Table()
-        if self.backend == "circuit":
-            return Circuit()
-        if self.backend == "enumerate":
-            return Enumerate()
-        if self.backend == "auto":
-            return Auto(timeout_ms=self.timeout_ms, workers=self.workers)
-        kind = Sat if self.backend == "sat" else Z3
-        return kind(timeout_ms=self.timeout_ms, workers=self.workers)
+        if self.backend in ("table", "circuit", "enumerate"):
+            return BACKENDS[self.backend]()
+        return BACKENDS[self.backend](timeout_ms=self.timeout_ms, workers=self.workers)
 
 
 @dataclass(frozen=True, config=Checked)
