@@ -46,17 +46,33 @@ class ForwardRule(ABC):
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """The batch that a blame rule gets, on the device where the solver works."""
+    """The batch that a blame rule gets, on the device where the solver works.
 
-    logits: Tensor  # (B, n) float
-    signs: Tensor  # (B, n) int8, 0 where an input is not known
-    weights: Tensor  # (B, n) float64, infinite for a fact; the layer never pushes facts
-    wanted: Tensor  # (B, m) int8, 0 where the loss has no opinion
-    correct: Tensor  # (B,) bool: the outputs are as wanted
-    wrong: Tensor  # (B,) bool: they are not
-    progress: Tensor  # () float64 from 0 to 1: the share of training that is done
-    outputs: Tensor  # (B, m) int8, the answer of the forward pass; zeros where it has none
-    gradient: Tensor  # (B, m) float, of the loss in the outputs
+    It has $B$ rows, $n$ input columns and $m$ output columns. A row is `correct`, `wrong`, or
+    neither: the loss has no gradient in it, or the solver gave up on it in the forward pass.
+    """
+
+    logits: Tensor
+    """(B, n), float32 or wider: the logits of the forward pass."""
+    signs: Tensor
+    """(B, n), int8: their signs, 0 where an input is not known."""
+    weights: Tensor
+    """(B, n), float64: the cost of overruling an input, by the layer's option `weights`.
+
+    Infinite for a fact. The layer never pushes facts.
+    """
+    wanted: Tensor
+    """(B, m), int8: the signs of the outputs that would lower the loss, 0 where its gradient is."""
+    correct: Tensor
+    """(B,), bool: the outputs are as wanted."""
+    wrong: Tensor
+    """(B,), bool: an output is not as wanted, or the row had no model."""
+    progress: Tensor
+    """(), float64: the share of training that is done, from 0 to 1; see `SMTLayer.progress`."""
+    outputs: Tensor
+    """(B, m), int8: the answer of the forward pass, zeros where it has none."""
+    gradient: Tensor
+    """(B, m), float32 or wider: the gradient of the loss in the outputs."""
 
     @property
     def facts(self) -> Tensor:
@@ -77,11 +93,22 @@ class Blame:
     `pull`.
     """
 
-    targets: Tensor | None  # (B, n) float, the probability of being true to push towards
-    pushed: Tensor  # (B, n) bool
-    contradicted: Tensor  # (B,) bool: no input beside the facts allows the wanted outputs
-    unknown: Tensor  # (B,) bool: the solver gave up
-    pull: Tensor | None = None  # (B, n) float, the gradient of pushed logits before the row's scale
+    targets: Tensor | None
+    """(B, n), float: the probability of being true towards which an input is pushed."""
+    pushed: Tensor
+    """(B, n), bool: the inputs that get a gradient."""
+    contradicted: Tensor
+    """(B,), bool: no values of the inputs allow the wanted outputs, given the facts.
+
+    `layer.stats` counts these rows.
+    """
+    unknown: Tensor
+    """(B,), bool: the solver gave up on the row.
+
+    `layer.stats` counts these rows; with `on_unknown="raise"` the layer raises an error.
+    """
+    pull: Tensor | None = None
+    """(B, n), float: the gradient of the pushed logits, before it is scaled by the row's."""
 
 
 class BlameRule(ABC):
