@@ -5,11 +5,13 @@ import pickle
 
 import pytest
 import torch
+import z3
 
-from helpers import random_logits
-from smtlayer import Circuit, Sat, SMTLayer, Table
+from helpers import all_equal, random_logits
+from smtlayer import Circuit, Sat, SMTLayer, Table, Theory
 from smtlayer.errors import DivergedError
 from smtlayer.nn import few_rows
+from smtlayer.nn.stats import Stats
 from smtlayer.testing.theories import addition
 
 BACKENDS = pytest.mark.parametrize("backend", [Table(), Circuit()], ids=["table", "circuit"])
@@ -33,11 +35,16 @@ def asked(monkeypatch):
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 @pytest.mark.parametrize("masks", ["", "known", "given", "known given"])
 def test_single_rows_equal_their_batch(backend, training, dtype, masks, asked):
-    layer = SMTLayer(addition(3), backend=backend).train(training)
+    layer = SMTLayer(all_equal(4), backend=backend).train(training)
     logits = random_logits(12, layer.theory.n_inputs, seed=3, dtype=dtype)
+    logits[:3] = logits[:3].abs()  # these fit the theory
+    if dtype == torch.float32:
+        logits[5] = torch.tensor([0.0, 1.0, 1.0, 0.0])
     draw = torch.Generator().manual_seed(4)
-    options = {name: torch.rand(logits.shape, generator=draw) < 0.6 for name in masks.split()}
+    options = {name: torch.rand(logits.shape, generator=draw) < 0.5 for name in masks.split()}
     batch = layer(logits, **options)
+    assert layer.stats.sat > 0
+    assert layer.stats.unsat > 0 or not (training or "given" in masks)
     counted = layer.stats.as_dict()
     layer.stats.reset()
     for i in range(0, 12, 3):
@@ -56,6 +63,15 @@ def test_any_leading_shape(asked):
     assert layer(row[0]).shape == (3,)
     assert layer(row[None]).shape == (1, 1, 3)
     assert all(each is not None for each in asked)
+
+
+@BACKENDS
+def test_a_logit_of_zero_is_not_free(backend, asked):
+    a, b, c = z3.Bools("a b c")
+    theory = Theory([a != b, b == c], inputs=[a, b, c], outputs=[a])
+    layer = SMTLayer(theory, backend=backend).eval()
+    assert layer(torch.zeros(1, 3, dtype=torch.float32)).tolist() == [[1.0]]
+    assert asked[0] is not None
 
 
 def test_the_ordinary_pass_answers_the_rest(asked):
@@ -89,6 +105,11 @@ def test_counts_survive_pickling():
     for stats in (pickle.loads(pickle.dumps(layer.stats)), copy.deepcopy(layer.stats)):
         assert stats.as_dict() == layer.stats.as_dict()
         assert stats.rows == 11
+    state = layer.stats.__getstate__()
+    del state["_plain"]  # as in older files
+    older = Stats.__new__(Stats)
+    older.__setstate__(state)
+    assert older.rows == 9
     with layer.stats.paused():
         layer(random_logits(2, 4))
     assert layer.stats.rows == 11

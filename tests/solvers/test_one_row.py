@@ -5,7 +5,7 @@ import pytest
 import torch
 import z3
 
-from helpers import seeds
+from helpers import all_equal, seeds
 from smtlayer import Circuit, Table, Theory, one_hot
 from smtlayer.solvers.one_row import answers_row, sums_are_exact
 from smtlayer.testing.theories import addition, free_outputs, integers, random_theory
@@ -15,7 +15,12 @@ WEIGHTS = {
     "ties": lambda n, draw: draw.integers(1, 3, n).astype(float),
     "tiny beside large": lambda n, draw: 10.0 ** draw.integers(-200, 200, n),
 }
-THEORIES = {"addition": addition, "free outputs": free_outputs, "integers": integers}
+THEORIES = {
+    "addition": addition,
+    "free outputs": free_outputs,
+    "integers": integers,
+    "all equal": lambda: all_equal(7),  # most rows contradict it
+}
 
 
 def rows(n, kind, draw):
