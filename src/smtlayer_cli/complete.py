@@ -5,7 +5,8 @@ from collections.abc import Iterable
 from smtlayer_cli.plugins import lab_problems
 
 _RULES = (
-    "anneal_core", "core", "maxsmt", "sample", "marginal", "decision", "perturbed", "blackbox",
+    "anneal_core", "core", "maxsmt", "sample", "marginal", "topk", "decision", "perturbed",
+    "blackbox",
 )  # fmt: skip
 
 

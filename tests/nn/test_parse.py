@@ -24,7 +24,7 @@ from smtlayer.nn import (
 from smtlayer.testing.theories import xor
 
 KINDS = (
-    "anneal_core, core, maxsmt, sample, marginal, decision, perturbed, blackbox, mix(...) or "
+    "anneal_core, core, maxsmt, sample, marginal, topk, decision, perturbed, blackbox, mix(...) or "
     "schedule(...)"
 )
 

@@ -10,7 +10,7 @@ from smtlayer import Table
 from smtlayer.solvers.base import Posterior
 from smtlayer.solvers.reading import without_facts
 from smtlayer.testing import LISTED_LAWS, Case
-from smtlayer.testing.probability import certain_facts, posterior, shifted_symbols
+from smtlayer.testing.probability import certain_facts, most_probable, posterior, shifted_symbols
 from smtlayer.testing.theories import addition, colours, free_outputs, mixed_inputs
 
 NOISE = 1e-8
@@ -45,6 +45,59 @@ class Right:
 
     def sample(self, logits, outputs):
         return self.solver.sample(logits, outputs)
+
+    def topk(self, logits, outputs, k):
+        return self.solver.topk(logits, outputs, k)
+
+
+class OneMore(Right):
+    def topk(self, logits, outputs, k):
+        return self.solver.topk(logits, outputs, k + 1)
+
+
+class AllModels(Right):
+    def topk(self, logits, outputs, k):
+        return self.solver.marginal(logits, outputs)
+
+
+class EqualShares(Right):
+    """Counts each of the most probable models alike."""
+
+    def topk(self, logits, outputs, k):
+        best, count = self.solver.topk(logits, outputs, k), 0
+        for i in range(1, k + 1):
+            one = self.solver.topk(logits, outputs, i)
+            before = self.solver.topk(logits, outputs, i - 1) if i > 1 else None
+            if before is not None and torch.equal(one.log_prob, before.log_prob):
+                break
+            part, weight = one.inputs, one.log_prob.exp()[:, None]
+            if before is not None:
+                old = before.log_prob.exp()[:, None]
+                part = (one.inputs * weight - before.inputs * old) / (weight - old)
+            count += part.nan_to_num(0)
+        return dataclasses.replace(best, inputs=count / min(k, i))
+
+
+class NearlyBest(Right):
+    def topk(self, logits, outputs, k):
+        found = self.solver.topk(logits, outputs, k)
+        return dataclasses.replace(found, log_prob=found.log_prob + NOISE)
+
+
+class RanksWithoutFacts(Right):
+    def topk(self, logits, outputs, k):
+        return self.solver.topk(without_facts(logits), outputs, k)
+
+
+class RanksCarelessly(Right):
+    def topk(self, logits, outputs, k):
+        return self.solver.topk(logits, torch.zeros_like(outputs), k)
+
+
+class NoRow(Right):
+    def topk(self, logits, outputs, k):
+        found = self.solver.topk(logits, outputs, k)
+        return dataclasses.replace(found, inputs=found.inputs + (found.status == 0)[:, None])
 
 
 class Sharp(Right):
@@ -174,6 +227,13 @@ def test_a_right_solver_passes(law):
         (certain_facts, DrawsWithoutFacts, "a sample "),
         (certain_facts, NearlyDirect, "log_prob is not the sum over all models"),
         (certain_facts, FlatDraws, "too often or too rarely"),
+        (most_probable, OneMore, "not the sum over the most probable"),
+        (most_probable, AllModels, "not the sum over the most probable"),
+        (most_probable, EqualShares, "not the mean of the most probable"),
+        (most_probable, NearlyBest, "not the sum over the most probable"),
+        (most_probable, RanksWithoutFacts, "status differs|not the sum"),
+        (most_probable, RanksCarelessly, "status differs|not the sum"),
+        (most_probable, NoRow, "a mean where there is no model"),
         (shifted_symbols, Sigmoids, "one-hot symbol changes log_prob"),
         (shifted_symbols, ShiftedDraws, "one-hot symbol changes samples"),
     ],

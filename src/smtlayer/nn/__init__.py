@@ -21,4 +21,5 @@ from smtlayer.nn.rules.maxsmt import smt as smt
 from smtlayer.nn.rules.parse import parse_rule as parse_rule
 from smtlayer.nn.rules.posterior import marginal as marginal
 from smtlayer.nn.rules.posterior import sample as sample
+from smtlayer.nn.rules.posterior import topk as topk
 from smtlayer.nn.stats import Stats as Stats

@@ -30,6 +30,8 @@ observed (its sign is not 0) and ignored elsewhere. An infinite weight marks a f
    contradict the wanted outputs by themselves are UNSAT with no input blamed.
 10. *Possible.* Of the models that agree with the facts, `smtlayer.solvers.possible` shows every
    value of every output. A solver that `FindsPossible` answers the same in one pass.
+11. *Most probable.* A solver that `RanksModels` gives the same as law 8 for the k most probable
+   models alone, for all models if there are no more. Of equally probable ones it takes any.
 
 `smtlayer.testing.SolverConformance` checks them for any backend.
 """
@@ -120,8 +122,8 @@ class Possible:
     false: Tensor  # (..., m) bool, whether some model has the output false
 
 
-QUESTIONS = frozenset({"solve", "maximize", "core", "log_prob", "marginal", "sample"})
-"""The questions of `Solver` and `WeighsModels`."""
+QUESTIONS = frozenset({"solve", "maximize", "core", "log_prob", "marginal", "sample", "topk"})
+"""The questions of `Solver`, `WeighsModels` and `RanksModels`."""
 
 
 class Solver(Protocol):
@@ -199,6 +201,14 @@ class WeighsModels(Protocol):
 
         Uses the default generator of the logits' device.
         """
+
+
+@runtime_checkable
+class RanksModels(Protocol):
+    """A solver that finds the most probable models; logits and outputs as in `WeighsModels`."""
+
+    def topk(self, logits: Tensor, outputs: Tensor, k: int) -> Posterior:
+        """The total weight and the mean of the k most probable models with the wanted outputs."""
 
 
 @runtime_checkable

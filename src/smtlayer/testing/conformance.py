@@ -17,7 +17,7 @@ from torch import Tensor
 from smtlayer.solvers import Backend, Core, Enumerate, Solution, Solver, Status
 from smtlayer.solvers.base import FindsPossible
 from smtlayer.solvers.possible import possible_by_models
-from smtlayer.testing.probability import certain_facts, posterior, shifted_symbols
+from smtlayer.testing.probability import certain_facts, most_probable, posterior, shifted_symbols
 from smtlayer.testing.theories import THEORIES, random_theory
 from smtlayer.theory import Theory
 
@@ -216,8 +216,10 @@ LAWS: tuple[Callable[[Case], None], ...] = (
     facts, possible,
 )  # fmt: skip
 """The laws of all solvers."""
-LISTED_LAWS: tuple[Callable[[Case], None], ...] = (posterior, certain_facts, shifted_symbols)
-"""The laws of solvers that weigh all models."""
+LISTED_LAWS: tuple[Callable[[Case], None], ...] = (
+    posterior, certain_facts, shifted_symbols, most_probable,
+)  # fmt: skip
+"""The laws of solvers that weigh or rank models."""
 
 
 class SolverConformance:

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from smtlayer.solvers import Solver
-from smtlayer.solvers.base import WeighsModels
+from smtlayer.solvers.base import RanksModels, WeighsModels
 
 if TYPE_CHECKING:
     from smtlayer.testing.conformance import Case
@@ -59,6 +59,47 @@ def shifted_symbols(case: "Case") -> None:
             draws.append(solver.sample(each, case.outputs))
     same = torch.equal(draws[0].inputs, draws[1].inputs)
     assert same, "a shift of all logits of a one-hot symbol changes samples"
+
+
+def most_probable(case: "Case") -> None:
+    """Law 11, for `RanksModels`: sum and mean are those of k most probable models."""
+    if not isinstance(case.solver, RanksModels):
+        return
+    logits = _logits(case)
+    logits[1] = torch.where(case.inputs[1] == 0, 0, logits[1].sign() * torch.inf)  # facts
+    exact = [_weights(case, row, values) for row, values in enumerate(logits.tolist())]
+    for k in (1, 2, 5, 10_000):
+        found = case.solver.topk(logits, case.outputs, k)
+        status = torch.tensor([bool(weights) for weights in exact]).to(torch.int8)
+        assert torch.equal(found.status, status), "status differs from the list of all models"
+        mean = torch.cat([found.inputs, found.outputs], dim=-1)
+        for row, weights in enumerate(exact):
+            _is_mean_of_best(weights, k, found.log_prob[row].item(), mean[row])
+
+
+def _is_mean_of_best(weights: _Weights, k: int, log_prob: float, mean: Tensor) -> None:
+    """Asserts that sum and mean are those of k models of the largest weights, whichever of ties."""
+    best = sorted(weights.values(), reverse=True)[:k]
+    total = math.fsum(best)
+    expected = math.log(total) if best else -math.inf
+    far = _far(torch.tensor(log_prob), torch.tensor(expected))
+    assert far < _CLOSE, "log_prob is not the sum over the most probable models"
+    if not best:
+        assert not mean.any(), "a mean where there is no model"
+        return
+    last = best[-1]
+    above = {model: weight for model, weight in weights.items() if weight > last * (1 + _CLOSE)}
+    near = last * (1 - _CLOSE)
+    tied = [model for model in weights.keys() - above.keys() if weights[model] >= near]
+    for column, share in enumerate(mean.tolist()):
+        sure = math.fsum(weight for model, weight in above.items() if model[column] > 0)
+        true = sum(model[column] > 0 for model in tied)
+        count = len(best) - len(above)  # of the ties
+        least, most = max(0, count - (len(tied) - true)), min(count, true)
+        chosen = (share * total - sure) / last
+        slack = _CLOSE * (1 + total / last)
+        fits = least - slack <= chosen <= most + slack and abs(chosen - round(chosen)) <= slack
+        assert fits, "not the mean of the most probable models"
 
 
 def _logits(case: "Case") -> Tensor:

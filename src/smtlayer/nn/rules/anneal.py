@@ -1,12 +1,12 @@
 """Numbers that change with the progress of training."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Literal, TypeVar, final
 
 from torch import Tensor
 
 from smtlayer.errors import ArgumentError
-from smtlayer.plain import is_finite, number
+from smtlayer.plain import is_finite, is_whole, number
 
 Shape = Literal["linear", "geometric"]
 _Progress = TypeVar("_Progress", float, Tensor)
@@ -87,6 +87,13 @@ def checked_number(who: str, name: str, value: Number, *, zero: bool = False) ->
     return value if isinstance(value, anneal) else number(value)
 
 
+def checked_count(who: str, name: str, value: int) -> int:
+    """Returns the value if it is a whole number of at least 1."""
+    if not is_whole(value, 1):
+        raise ArgumentError(f"{who} expects {name} as a whole number of at least 1. Got {value!r}.")
+    return int(value)
+
+
 def value_at(value: Number, progress: _Progress) -> float | _Progress:
     """The value of a number at a progress."""
     return value.at(progress) if isinstance(value, anneal) else value
@@ -97,3 +104,10 @@ def short(value: Number) -> str:
     if isinstance(value, anneal) or not float(value).is_integer() or abs(value) > 1e15:
         return repr(value)
     return str(int(value))
+
+
+def rule_text(name: str, rule: object) -> str:
+    """A rule as text that reads back: its name, and the parameters that are not the default."""
+    values = [(f.name, getattr(rule, f.name), f.default) for f in fields(rule)]  # type: ignore[arg-type]
+    listed = ", ".join(f"{name}={short(value)}" for name, value, usual in values if value != usual)
+    return f"{name}({listed})" if listed else name

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from smtlayer.errors import UnsupportedRuleError
 from smtlayer.solvers import Solution, Solver, Status
-from smtlayer.solvers.base import QUESTIONS, WEIGHING_BACKENDS, WeighsModels
+from smtlayer.solvers.base import QUESTIONS, WEIGHING_BACKENDS, RanksModels, WeighsModels
 
 _WITHOUT_SEARCH = QUESTIONS - {"maximize"}
 
@@ -230,8 +230,19 @@ def with_models(solver: Solver, rule: BlameRule) -> WeighsModels:
     """The solver, for a rule that needs one that weighs all models; raises if it does not."""
     if isinstance(solver, WeighsModels):
         return solver
-    raise UnsupportedRuleError(
-        f"The rule {rule!r} needs a backend that weighs all models, {WEIGHING_BACKENDS}; this "
+    raise _unsupported(solver, rule, "weighs all models")
+
+
+def with_ranks(solver: Solver, rule: BlameRule) -> RanksModels:
+    """The solver, for a rule that needs one that ranks models; raises if it does not."""
+    if isinstance(solver, RanksModels):
+        return solver
+    raise _unsupported(solver, rule, "ranks models")
+
+
+def _unsupported(solver: Solver, rule: BlameRule, what: str) -> UnsupportedRuleError:
+    return UnsupportedRuleError(
+        f"The rule {rule!r} needs a backend that {what}, {WEIGHING_BACKENDS}; this "
         f"theory is answered by {solver.name}.",
         "Use sample, or core; or Table(), if it has few models; or Circuit(), if it is finite.",
     )

@@ -24,11 +24,17 @@ from typing import ClassVar, final
 import torch
 from torch import Tensor
 
-from smtlayer.errors import ArgumentError, UnsupportedRuleError
-from smtlayer.nn.rules.anneal import Number, anneal, checked_number, short, value_at
+from smtlayer.errors import UnsupportedRuleError
+from smtlayer.nn.rules.anneal import (
+    Number,
+    anneal,
+    checked_count,
+    checked_number,
+    rule_text,
+    value_at,
+)
 from smtlayer.nn.rules.base import Blame, BlameRule, Question, whole_status
 from smtlayer.nn.weights import confidence
-from smtlayer.plain import is_whole
 from smtlayer.solvers import Solver, Status
 from smtlayer.theory import Theory, to_signs
 
@@ -68,9 +74,7 @@ class DirectRule(BlameRule):
         """The status of each row, and the gradient of its decisions: (B,) and (B, m)."""
 
     def __repr__(self) -> str:
-        values = [(f.name, getattr(self, f.name), f.default) for f in fields(self)]
-        listed = ", ".join(f"{name}={short(v)}" for name, v, usual in values if v != usual)
-        return f"{self.name}({listed})" if listed else self.name
+        return rule_text(self.name, self)
 
 
 @final
@@ -114,11 +118,7 @@ class PerturbedRule(DirectRule):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "sigma", checked_number(self.name, "sigma", self.sigma))
-        if not is_whole(self.samples, 1):
-            raise ArgumentError(
-                f"perturbed expects samples as a whole number of at least 1. Got {self.samples!r}."
-            )
-        object.__setattr__(self, "samples", int(self.samples))
+        object.__setattr__(self, "samples", checked_count(self.name, "samples", self.samples))
 
     def __call__(self, *, sigma: Number = 1.0, samples: int = 10) -> "PerturbedRule":
         """Returns the rule with these parameters."""

@@ -13,9 +13,9 @@ from smtlayer.nn.rules.composite import mix, schedule
 from smtlayer.nn.rules.core import core
 from smtlayer.nn.rules.decision import blackbox, decision, perturbed
 from smtlayer.nn.rules.maxsmt import maxsmt
-from smtlayer.nn.rules.posterior import marginal, sample
+from smtlayer.nn.rules.posterior import marginal, sample, topk
 
-_SINGLE = (anneal_core, core, maxsmt, sample, marginal, decision, perturbed, blackbox)
+_SINGLE = (anneal_core, core, maxsmt, sample, marginal, topk, decision, perturbed, blackbox)
 RULES: Mapping[str, BlameRule] = {repr(rule): rule for rule in _SINGLE}
 _FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     **{name: type(rule) for name, rule in RULES.items()},

@@ -1,6 +1,6 @@
-"""The rules `sample` and `marginal`, which weigh every model with the wanted outputs.
+"""The rules `sample`, `marginal` and `topk`, which weigh models with the wanted outputs.
 
-Both use P, the distribution over the theory's models that have the wanted outputs, each in
+They use P, the distribution over the theory's models that have the wanted outputs, each in
 proportion to the probability of its inputs by logits / temperature, as `SMTLayer.log_prob` reads
 them: each pair of inputs and outputs counts once, on every backend that weighs models. A
 temperature above 1 trusts the network less and spreads blame over more models; inputs that are not
@@ -14,8 +14,15 @@ from typing import ClassVar, Self, final
 import torch
 from torch import Tensor
 
-from smtlayer.nn.rules.anneal import Number, anneal, checked_number, short, value_at
-from smtlayer.nn.rules.base import Blame, BlameRule, Question, whole_status, with_models
+from smtlayer.nn.rules.anneal import (
+    Number,
+    anneal,
+    checked_count,
+    checked_number,
+    rule_text,
+    value_at,
+)
+from smtlayer.nn.rules.base import Blame, BlameRule, Question, whole_status, with_models, with_ranks
 from smtlayer.nn.weights import LEAST_WEIGHT
 from smtlayer.solvers import Solver, Status
 from smtlayer.solvers.base import WeighsModels
@@ -45,9 +52,7 @@ class PosteriorRule(BlameRule):
         return type(self)(temperature=temperature)
 
     def __repr__(self) -> str:
-        if self.temperature == 1.0:
-            return self.name
-        return f"{self.name}(temperature={short(self.temperature)})"
+        return rule_text(self.name, self)
 
     def _log_odds(self, question: Question) -> Tensor:
         """Logits over the temperature, 0 where an input is not known: (B, n) float64.
@@ -93,6 +98,36 @@ class MarginalRule(PosteriorRule):
 
 
 @final
+@dataclass(frozen=True, slots=True, repr=False, kw_only=True)
+class TopKRule(PosteriorRule):
+    """Pushes the inputs towards the mean of the k most probable models; see `topk`."""
+
+    k: int = 3
+
+    name = "topk"
+    asks = frozenset({"topk"})
+    capturable = False
+
+    def __post_init__(self) -> None:
+        PosteriorRule.__post_init__(self)
+        object.__setattr__(self, "k", checked_count(self.name, "k", self.k))
+
+    def __call__(self, *, k: int = 3, temperature: Number = 1.0) -> "TopKRule":
+        """Returns the rule with this number of models and this temperature."""
+        return TopKRule(k=k, temperature=temperature)
+
+    def check(self, solver: Solver) -> None:
+        """Raises if the solver does not rank models."""
+        with_ranks(solver, self)
+
+    def blame(self, solver: Solver, question: Question) -> Blame:
+        """Returns the inputs to push in each row."""
+        ranker = with_ranks(solver, self)
+        best = ranker.topk(self._log_odds(question), question.wanted, self.k)
+        return _towards(question, best.status, best.inputs)
+
+
+@final
 @dataclass(frozen=True, slots=True, repr=False)
 class PosteriorOrSample(PosteriorRule):
     """`marginal` on a backend that weighs models, `sample` on others."""
@@ -118,6 +153,23 @@ marginal = MarginalRule()
 """Pushes the inputs towards the mean of P: `marginal(temperature=anneal(4, 1))`.
 
 It needs a backend that weighs all models, `Table` or `Circuit`; on another `SMTLayer` refuses it.
+"""
+
+
+topk = TopKRule()
+"""Pushes the inputs towards the mean of the k most probable models of P: `topk(k=5)`.
+
+`k=3` by default, `temperature=1` as for the other rules of this kind. All other models count as
+impossible, so a model that is not among the first k has no effect until it is. With enough models
+it is `marginal`; with `k=1` it pushes towards the single most probable model.
+
+This is the gradient of Scallop's provenance `difftopkproofs`, where each proof is one model: the
+gradient of the probability of the k most probable proofs of the label. It needs a backend that
+ranks models, `Table` or `Circuit`.
+
+Reference:
+    Huang et al., *Scallop: From Probabilistic Deductive Databases to Scalable Differentiable
+    Reasoning*, NeurIPS 2021.
 """
 
 

@@ -25,6 +25,7 @@ from smtlayer.solvers.circuit.diagram import Diagram
 from smtlayer.solvers.circuit.evaluation import (
     cheapest_arc,
     drawn_arc,
+    first_ways,
     follow,
     least,
     log_total,
@@ -105,7 +106,7 @@ class CircuitSolver:
     cache_hits = 0
     last_error = ""
     deterministic = True
-    capturable = QUESTIONS - {"maximize", "core"}
+    capturable = QUESTIONS - {"maximize", "core", "topk"}
 
     def __init__(self, theory: Theory, diagram: Diagram) -> None:
         self.theory = theory
@@ -168,6 +169,19 @@ class CircuitSolver:
             parts.append((total, tensors.column_mass(mass(tensors, found), 1)))
         log_prob, mean = (torch.cat(part) for part in zip(*parts, strict=True))
         n = self.theory.n_inputs
+        return Posterior(_is_sat(log_prob > -torch.inf), log_prob, mean[:, :n], mean[:, n:])
+
+    def topk(self, logits: Tensor, outputs: Tensor, k: int) -> Posterior:
+        """The same for the k most probable of them."""
+        tensors, n, parts = self._on(logits.device), self.theory.n_inputs, []
+        k = max(1, min(k, self.diagram.n_models))
+        for rows in self._chunks(logits, k):
+            weights = self._log_weights(logits[rows], outputs[rows])
+            found, ways = first_ways(tensors, weights, k)  # (k, b), (packs, k * b)
+            true = (tensors.columns(ways) > 0).view(*found.shape, -1)  # (k, b, n + m)
+            share = found.softmax(0).nan_to_num(0)  # zeros without a model
+            parts.append((found.logsumexp(0), (share[..., None] * true).sum(0)))
+        log_prob, mean = (torch.cat(part) for part in zip(*parts, strict=True))
         return Posterior(_is_sat(log_prob > -torch.inf), log_prob, mean[:, :n], mean[:, n:])
 
     def sample(self, logits: Tensor, outputs: Tensor) -> Solution:
@@ -236,8 +250,8 @@ class CircuitSolver:
     def _row(self) -> RowCircuit:
         return RowCircuit(self.diagram, self.theory.n_inputs)
 
-    def _chunks(self, batch: Tensor) -> Iterator[slice]:
-        step = max(1, _CELLS // self._on(batch.device).n_padded)
+    def _chunks(self, batch: Tensor, each: int = 1) -> Iterator[slice]:
+        step = max(1, _CELLS // (self._on(batch.device).n_padded * max(each, 1)))
         for start in range(0, max(len(batch), 1), step):
             yield slice(start, start + step)
 

@@ -4,6 +4,7 @@
 |---|---|---|
 | cheapest model | its weight plus the node below | the least of its arcs |
 | total weight | the same, as logarithms | the logarithm of the sum of their exponentials |
+| k most probable models | the same for the k best of the node below | the k largest of its arcs |
 | first input of a core | the lesser of weight and node below | the largest of its arcs |
 
 A way down from the root then follows one arc per level: the cheapest one, or one drawn by weight.
@@ -56,6 +57,30 @@ def shares(tensors: Tensors, weights: Tensor) -> tuple[Tensor, list[Tensor]]:
         found.append(arcs.div_(total.clamp(min=_LEAST)))  # all zeros where there is no model
         nodes = total.log_().add_(top).squeeze(1)
     return nodes[0], found[::-1]
+
+
+def first_ways(tensors: Tensors, weights: Tensor, k: int) -> tuple[Tensor, Tensor]:
+    """The k largest weights of models, (k, B), and the values on their ways, (packs, k * B).
+
+    Each node has its k best ways, and each of them the arc and the way of the node below it. The
+    weight is -inf where there are fewer models; the values have no meaning there.
+    """
+    size, every = weights.shape[-1], weights.repeat(1, k)
+    nodes = weights.new_full((1, k, size), -torch.inf)
+    nodes[:, 0] = 0
+    found = []
+    for level in reversed(tensors.levels):
+        arcs = level.add(nodes.flatten(1), every).view(level.n_nodes, level.n_arcs * k, size)
+        nodes, chosen = arcs.topk(k, dim=1)
+        found.append(chosen.view(-1))
+    place = torch.arange(k * size, device=weights.device)  # of node, way and row among all
+    row, ways = place % size, []
+    for level, chosen in zip(tensors.levels, found[::-1], strict=True):
+        best = chosen.take(place)
+        arc = place // (k * size) * level.n_arcs + best // k
+        ways.append(arc)
+        place = (level.child.take(arc) * k + best % k) * size + row
+    return nodes[0], tensors.values_on(torch.stack(ways))
 
 
 def mass(tensors: Tensors, found: Sequence[Tensor], most: float | None = None) -> Tensor:

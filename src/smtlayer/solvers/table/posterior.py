@@ -69,6 +69,12 @@ def draw_model(cost: Tensor, allowed: Tensor) -> Tensor:
     return torch.where(allowed.any(-1), index, cost.shape[-1])
 
 
+def cheapest_models(cost: Tensor, allowed: Tensor, k: int) -> Tensor:
+    """The k allowed models of least cost, the first of equal ones: (b, K) bool."""
+    order = torch.where(allowed, cost, torch.inf).argsort(dim=-1, stable=True)
+    return torch.zeros_like(allowed).scatter_(-1, order[:, :k], True) & allowed
+
+
 def shares(cost: Tensor, allowed: Tensor) -> Tensor:
     """The probability of each model, zeros if none is allowed: (b, K) float64."""
     share = torch.where(allowed, -cost, -torch.inf).softmax(-1)

@@ -26,6 +26,7 @@ from smtlayer.solvers.table.lookup import Lookup, partial_lookup
 from smtlayer.solvers.table.models import MAX_WORK, Ending, Models, list_models
 from smtlayer.solvers.table.posterior import (
     asked_halves,
+    cheapest_models,
     draw_model,
     log_total,
     relative_costs,
@@ -132,9 +133,9 @@ class TableSolver:
 
     @property
     def capturable(self) -> frozenset[str]:
-        """All but repairs; inside a graph a core takes a step per input, so only with few."""
+        """No search; inside a graph a core takes a step per input, so only with few."""
         few = self.theory.n_inputs <= _CAPTURABLE_INPUTS
-        return QUESTIONS - ({"maximize"} if few else {"maximize", "core"})
+        return QUESTIONS - ({"maximize", "topk"} if few else {"maximize", "topk", "core"})
 
     def __init__(self, theory: Theory, models: Models) -> None:
         self.theory = theory
@@ -212,9 +213,15 @@ class TableSolver:
 
     def marginal(self, logits: Tensor, outputs: Tensor) -> Posterior:
         """The mean of the models with the wanted outputs, weighed by their probabilities."""
+        return self.topk(logits, outputs, len(self._models))
+
+    def topk(self, logits: Tensor, outputs: Tensor, k: int) -> Posterior:
+        """The same for the k most probable of them; ties go to the first."""
         table, parts = self._on(logits.device), []
         for rows in self._chunks(len(logits)):
             costs, allowed = self._weighed(logits[rows], outputs[rows])
+            if k < len(self._models):
+                allowed = cheapest_models(costs, allowed, k)
             log_prob, share = self._log_prob(logits[rows], costs, allowed), shares(costs, allowed)
             inputs = share @ table.disagrees[logits.shape[-1] :].T
             parts.append((log_prob, inputs, share @ table.true_outputs.T))
