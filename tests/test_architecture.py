@@ -179,7 +179,7 @@ def test_the_check_of_private_attributes_sees_a_reader():
 
 
 def test_the_library_stays_small():
-    assert sum(path.read_text().count("\n") for path in LIBRARY) <= 18_720
+    assert sum(path.read_text().count("\n") for path in LIBRARY) <= 18_900
 
 
 # Words that stood for plainer ones.

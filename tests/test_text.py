@@ -77,7 +77,7 @@ def test_examples_run(path, tmp_path, monkeypatch, capsys):
         "01_xor": "1 V and 5 V: the lamp is on",
         "02_addition": "100% of all 100 pairs",
         "03_own_theory": "answer  departure 7",
-        "04_own_backend": "Parity obeys all 8 laws.",
+        "04_own_backend": "Parity obeys all 9 laws.",
         "05_plain_loop": "100% of 1000 new games are judged right",
         "06_lightning": "100% of 1000 new games are judged right",
         "07_explain": 'zone = 3 and express = True together break "express goes to zones',
