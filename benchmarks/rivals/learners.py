@@ -1,0 +1,320 @@
+"""What is compared: our layer with several rules, and other libraries in its place."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from typing import Any, Protocol
+
+import torch
+from torch import Tensor, nn
+
+import deepproblog_addition
+import ltn_addition
+import satnet_layer
+from mnist_addition import Pairs
+from problems import DigitReading, LeNet, Problem
+from smtlayer import SMTLayer
+from smtlayer.loop import Stepper
+from smtlayer.theory import Theory
+from smtlayer_studies.runs.losses import cross_entropy, likelihood
+from smtlayer_studies.runs.optimizers import learning_rate
+from smtlayer_studies.runs.run_options import TrainOptions
+from smtlayer_studies.tasks.base import Batch, Model, Rows, SplitName
+from smtlayer_studies.tasks.networks import DenseHead
+
+Compute = Callable[[Model, Batch], tuple[Tensor, Tensor]]
+ADDITION = frozenset(f"mnist-addition-{percent}" for percent in (10, 25, 50, 75, 100))
+ENDS = frozenset({"mnist-addition-10", "mnist-addition-100"})
+LONG = frozenset(f"long-addition-{length}" for length in (2, 4, 15))
+OTHERS = frozenset({"visual-algebra-1", "liars-puzzle"})
+SUDOKU = frozenset({"visual-sudoku-10"})
+
+
+class Examples(Protocol):
+    """The part of a task that a learner needs."""
+
+    @property
+    def theory(self) -> Theory:
+        """The theory; its columns are those of the network."""
+
+    def rows(self, split: SplitName, count: int, seed: int, epoch: int = 0) -> Rows:
+        """Examples of a split."""
+
+
+class Learner(Protocol):
+    """A training: it gets one batch after the other."""
+
+    @property
+    def model(self) -> Model:
+        """What is scored."""
+
+    def step(self, batch: Batch) -> None:
+        """Trains on a batch."""
+
+
+@dataclass(frozen=True, eq=False)
+class Gradient:
+    """Descends the gradient of a loss."""
+
+    model: Model
+    stepper: Stepper
+    compute: Compute = cross_entropy
+
+    def step(self, batch: Batch) -> None:
+        """Trains on a batch."""
+        loss, _ = self.compute(self.model, batch)
+        self.stepper(loss)
+
+
+@dataclass(eq=False)
+class InTurn:
+    """A first training, and after some steps a second one."""
+
+    first: Learner
+    second: Learner
+    switch: int
+    _done: int = field(default=0, init=False)
+
+    @property
+    def model(self) -> Model:
+        """That of the second training."""
+        return self.second.model
+
+    def step(self, batch: Batch) -> None:
+        """Trains on a batch."""
+        (self.first if self._done < self.switch else self.second).step(batch)
+        self._done += 1
+
+
+@dataclass(frozen=True, eq=False)
+class Setting:
+    """What a training starts with."""
+
+    problem: Problem
+    examples: Examples
+    network: nn.Module  # new
+    steps: int
+
+
+@dataclass(frozen=True)
+class Budget:
+    """The length of a training, where it is not that of the problem."""
+
+    epochs: int
+    batch_size: int
+    rows: int | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Method:
+    """A way to learn the problems."""
+
+    name: str
+    title: str
+    needs: str  # what it is given
+    settings: str  # and their source
+    make: Callable[[Setting], Learner]
+    problems: frozenset[str]
+    module: str | None = None  # of the library
+    reads_digits: bool = False  # digits are one-hot symbols on MNIST addition, too
+    budgets: Mapping[str, Budget] = field(default_factory=dict)
+
+    def missing(self) -> str | None:
+        """Why it cannot run here, and what to do; None if it can."""
+        if self.module is None or find_spec(self.module) is not None:
+            return None
+        file = f"benchmarks/rivals/requirements/{self.name.partition('-')[0]}.txt"
+        return f"{self.module} is not installed. Install it as {file} says."
+
+    def budget(self, problem: Problem) -> Budget:
+        """The length of a training."""
+        own = self.budgets.get(problem.name)
+        return own or Budget(problem.epochs, problem.batch_size, problem.rows)
+
+    def examples(self, problem: Problem, seed: int) -> Examples:
+        """The examples of a problem, with the columns that this method reads."""
+        task = problem.task(seed)
+        return DigitReading(task) if self._one_hot(problem) else task
+
+    def start(self, problem: Problem, examples: Examples, seed: int, steps: int) -> Learner:
+        """A new training, with weights by the seed."""
+        torch.manual_seed(seed)
+        network = LeNet(10) if self._one_hot(problem) else problem.network()
+        return self.make(Setting(problem, examples, network, steps))
+
+    def _one_hot(self, problem: Problem) -> bool:
+        return self.reads_digits and problem.name.startswith("mnist")
+
+
+def ours(rule: str, compute: Compute = cross_entropy) -> Callable[[Setting], Learner]:
+    """Our layer with a blame rule, or with another loss."""
+
+    def make(at: Setting) -> Learner:
+        layer = SMTLayer(at.examples.theory, backward=rule)
+        return _trained(Model(at.network, layer), at.problem.train, at.steps, compute)
+
+    return make
+
+
+def conventional(at: Setting) -> Learner:
+    """A dense head in the layer's place."""
+    return _trained(Model(at.network, DenseHead(at.examples.theory)), at.problem.train, at.steps)
+
+
+def satnet(network_rate: float, pretrained: float = 0.0) -> Callable[[Setting], Learner]:
+    """SATNet with a rate of the network, after a share of the steps with a dense head."""
+
+    def make(at: Setting) -> Learner:
+        size = (satnet_layer.CLAUSES, satnet_layer.AUXILIARY)
+        if "sudoku" in at.problem.name:
+            size = satnet_layer.SUDOKU
+        switch = round(at.steps * pretrained)
+        model = Model(at.network, satnet_layer.SatNetHead(at.examples.theory, *size))
+        optimizer = satnet_layer.satnet_optimizer(model, network_rate)
+        second = Gradient(model, Stepper(model, optimizer, total=at.steps - switch))
+        if not switch:
+            return second
+        dense = Model(at.network, DenseHead(at.examples.theory))
+        return InTurn(_trained(dense, at.problem.train, switch), second, switch)
+
+    return make
+
+
+@dataclass(eq=False)
+class ProbLogLearner:
+    """DeepProbLog's own training of the sums of two digits."""
+
+    model: Model
+    engine: Any
+
+    def step(self, batch: Batch) -> None:
+        """Trains on a batch."""
+        pairs = pairs_of(batch)
+        self.engine.train(pairs, len(pairs))
+
+
+def deepproblog(at: Setting) -> Learner:
+    """DeepProbLog with its exact engine, Adam at 0.001."""
+    rows = at.examples.rows("train", 500, 0)
+    sample = pairs_of(rows.batch(torch.arange(len(rows))))  # for compiling the circuits of its sums
+    engine = deepproblog_addition.ProbLog(_layers(at.network), sample)
+    return ProbLogLearner(Model(at.network, SMTLayer(at.examples.theory)), engine)
+
+
+@dataclass(eq=False)
+class LtnLearner:
+    """LTNtorch's truth of the formula, whose quantifier sharpens during training."""
+
+    model: Model
+    optimizer: torch.optim.Optimizer
+    loss: Callable[[Pairs], Tensor]
+    exponent: dict[str, int]
+    steps: int
+    _done: int = field(default=0, init=False)
+
+    def step(self, batch: Batch) -> None:
+        """Trains on a batch."""
+        epoch = ltn_addition.EPOCHS * self._done / self.steps  # of its authors' 20
+        schedule = ltn_addition.SCHEDULE.items()
+        self.exponent["p"] = max(p for first, p in schedule if first <= epoch)
+        self.optimizer.zero_grad()
+        self.loss(pairs_of(batch)).backward()
+        self.optimizer.step()
+        self._done += 1
+
+
+def ltn(at: Setting) -> Learner:
+    """LTNtorch with its authors' operators and schedule, Adam at 0.001."""
+    exponent = {"p": 1}
+    loss = ltn_addition.ltn_loss(_layers(at.network), exponent, once=True)
+    optimizer = torch.optim.Adam(at.network.parameters(), 1e-3)
+    model = Model(at.network, SMTLayer(at.examples.theory))
+    return LtnLearner(model, optimizer, loss, exponent, at.steps)
+
+
+def _layers(network: nn.Module) -> nn.Module:
+    """The network of a single image."""
+    assert isinstance(network, LeNet)
+    return network.layers
+
+
+def pairs_of(batch: Batch) -> Pairs:
+    """The images of a batch of MNIST addition; its labels are used for their sum only."""
+    digits = batch.symbols.reshape(len(batch.symbols), 2, 10).argmax(-1)
+    return Pairs(batch.features, digits)
+
+
+def _trained(
+    model: Model, options: TrainOptions, steps: int, compute: Compute = cross_entropy
+) -> Gradient:
+    """A training with the options of a problem."""
+    optimizer = torch.optim.Adam(model.parameters(), options.lr)
+    rate = torch.optim.lr_scheduler.LambdaLR(
+        optimizer, lambda step: learning_rate(step / steps, 1 / steps, options)
+    )
+    stepper = Stepper(model, optimizer, total=steps, clip=options.clip, schedule=rate)
+    return Gradient(model, stepper, compute)
+
+
+THEORY = "the theory"
+SATNET = "[Wang et al., ICML 2019](https://github.com/locuslab/SATNet/blob/master/exps/sudoku.py)"
+METHODS: dict[str, Method] = {
+    method.name: method
+    for method in (
+        Method(
+            "conventional", "conventional network", "examples only",
+            "a dense head of 512", conventional, ADDITION | OTHERS | SUDOKU,
+        ),
+        Method(
+            "ours", "ours, `anneal_core`", THEORY, "one rule for every problem",
+            ours("anneal_core"), ADDITION | OTHERS | SUDOKU,
+        ),
+        Method(
+            "likelihood", "ours, exact likelihood", THEORY, "`log_prob` as the loss",
+            ours("core", likelihood), ENDS | OTHERS | LONG,
+        ),
+        Method(
+            "topk", "top-k proofs, ours", THEORY,
+            "k = 3, as in [Scallop's examples]"
+            "(https://github.com/scallop-lang/scallop/blob/master/experiments/mnist/sum_2.py)",
+            ours("topk(k=3)"), ADDITION | OTHERS | LONG,
+        ),
+        Method(
+            "topk-digits", "top-k proofs, ours, digits by softmax", THEORY,
+            "the same; digits are one-hot symbols, as in Scallop's examples",
+            ours("topk(k=3)"), ADDITION, reads_digits=True,
+        ),
+        Method(
+            "satnet", "SATNet", "examples only",
+            f"{SATNET}: Adam, 0.002 for the clauses; 0.001 for the network, as for the others",
+            satnet(1e-3), ENDS | OTHERS, module="satnet",
+        ),
+        Method(
+            "satnet-pretrained", "SATNet after pre-training", "examples only",
+            f"{SATNET}, with the paper's pre-training: a dense head for 3 of 8 parts of the steps, "
+            "then 0.002 for the clauses and 0.00001 for the network",
+            satnet(satnet_layer.NETWORK_RATE, 3 / 8), ENDS | OTHERS, module="satnet",
+        ),
+        Method(
+            "satnet-sudoku", "SATNet", "examples only",
+            f"{SATNET}: 600 clauses, 300 auxiliary variables, batches of 40, 0.002 and 0.00001",
+            satnet(satnet_layer.NETWORK_RATE), SUDOKU, module="satnet",
+            budgets={"visual-sudoku-10": Budget(3, 40)},
+        ),
+        Method(
+            "deepproblog", "DeepProbLog", "a logic program",
+            "[its example](https://github.com/ML-KULeuven/deepproblog/tree/master/src/deepproblog/"
+            "examples/MNIST): batches of 2, one epoch of 30,000 pairs, Adam at 0.001",
+            deepproblog, ENDS, module="deepproblog", reads_digits=True,
+            budgets=dict.fromkeys(ENDS, Budget(1, 2, 30_000)),
+        ),
+        Method(
+            "ltn", "LTNtorch", "a fuzzy formula",
+            "[its authors' example](https://github.com/logictensornetworks/logictensornetworks/"
+            "blob/master/examples/mnist/single_digits_addition.ipynb): batches of 16, Adam at "
+            "0.001, its operators and their schedule",
+            ltn, ENDS, module="ltn", reads_digits=True,
+            budgets=dict.fromkeys(ENDS, Budget(5, 16, 60_000)),
+        ),
+    )
+}  # fmt: skip

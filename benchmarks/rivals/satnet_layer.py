@@ -1,0 +1,97 @@
+"""SATNet in the place of our layer: its clauses are learned, none are given.
+
+The module is not called `satnet`, the name of the package that it imports.
+
+Settings are those of SATNet's authors where they give any (`exps/sudoku.py` and `exps/parity.py` in
+the repository locuslab/SATNet; Wang et al., *SATNet*, ICML 2019): binary cross-entropy, Adam at
+0.002 for the clauses and 0.00001 for the network, no clipping, at most 40 iterations; 600 clauses
+and 300 auxiliary variables for a Sudoku, in batches of 40. They have no example of the size of the
+other problems: their parity of two bits has 4 clauses and 4 auxiliary variables.
+"""
+
+from collections.abc import Mapping
+
+import torch
+from torch import Tensor, nn
+
+from smtlayer import Theory
+from smtlayer.theory import Symbol
+from smtlayer_studies.tasks.base import Model
+
+CLAUSES, AUXILIARY = 32, 16  # of all problems but Sudoku
+SUDOKU = (600, 300)
+CLAUSE_RATE, NETWORK_RATE = 2e-3, 1e-5
+_EPS = 1e-6
+
+
+class SatNetHead(nn.Module):
+    """Completes the probabilities of a theory's inputs to those of its outputs.
+
+    It gets the columns of the theory, never the theory. An output that is also an input is the same
+    variable. Inputs whose logit is exactly zero are not known.
+
+    Shape:
+        - logits: $(B, n)$; output: $(B, m)$ logits. In `eval()` mode only the most probable column of
+          a one-hot output is positive.
+    """
+
+    def __init__(self, theory: Theory, clauses: int, auxiliary: int) -> None:
+        super().__init__()
+        import satnet
+
+        self._inputs, self._outputs = theory.input_symbols, theory.output_symbols
+        columns, count = output_variables(theory)
+        self.register_buffer("columns", columns)
+        self.free = count - theory.n_inputs  # variables that are outputs only
+        self.satnet = satnet.SATNet(count, clauses, auxiliary)
+
+    def forward(self, logits: Tensor) -> Tensor:
+        """Logits of the outputs."""
+        known = torch.cat([logits != 0, logits.new_zeros(len(logits), self.free).bool()], -1)
+        values = torch.cat([self._read(logits), logits.new_zeros(len(logits), self.free)], -1)
+        found = self.satnet(values.contiguous(), known.int().contiguous())
+        outputs = torch.logit(found.index_select(1, self.columns).clamp(_EPS, 1 - _EPS))
+        return outputs if self.training else _one_value(outputs, self._outputs)
+
+    def _read(self, logits: Tensor) -> Tensor:
+        """Probabilities of the inputs: softmax over a one-hot symbol, else sigmoid."""
+        parts = [
+            part.softmax(-1) if symbol.kind == "one-hot" else part.sigmoid()
+            for symbol in self._inputs
+            for part in [logits[:, symbol.columns]]
+        ]
+        return torch.cat(parts, -1)
+
+
+def output_variables(theory: Theory) -> tuple[Tensor, int]:
+    """The variable of each output column, and the number of variables; inputs come first."""
+    known: Mapping[tuple[str, str], Symbol] = {
+        (symbol.name, symbol.kind): symbol for symbol in theory.input_symbols
+    }
+    columns, count = [], theory.n_inputs
+    for symbol in theory.output_symbols:
+        width = symbol.columns.stop - symbol.columns.start
+        shared = known.get((symbol.name, symbol.kind))
+        first = count if shared is None else shared.columns.start
+        count += width if shared is None else 0
+        columns += range(first, first + width)
+    return torch.tensor(columns), count
+
+
+def _one_value(outputs: Tensor, symbols: tuple[Symbol, ...]) -> Tensor:
+    """The outputs, with only the largest column of a one-hot symbol above zero."""
+    parts = []
+    for symbol in symbols:
+        part = outputs[:, symbol.columns]
+        if symbol.kind == "one-hot":
+            part = torch.full_like(part, -1).scatter(-1, part.argmax(-1, keepdim=True), 1)
+        parts.append(part)
+    return torch.cat(parts, -1)
+
+
+def satnet_optimizer(model: Model, network_rate: float) -> torch.optim.Optimizer:
+    """Adam with its authors' rate for the clauses, and this one for the network."""
+    return torch.optim.Adam([
+        {"params": model.head.parameters(), "lr": CLAUSE_RATE},
+        {"params": model.network.parameters(), "lr": network_rate},
+    ])  # fmt: skip
