@@ -31,8 +31,8 @@ class SatNetHead(nn.Module):
     variable. Inputs whose logit is exactly zero are not known.
 
     Shape:
-        - logits: $(B, n)$; output: $(B, m)$ logits. In `eval()` mode only the most probable column of
-          a one-hot output is positive.
+        - logits: $(B, n)$; output: $(B, m)$ logits. In `eval()` mode only the most probable column
+          of a one-hot output is positive.
     """
 
     def __init__(self, theory: Theory, clauses: int, auxiliary: int) -> None:
