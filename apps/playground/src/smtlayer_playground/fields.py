@@ -3,7 +3,7 @@
 import base64
 import binascii
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
@@ -21,6 +21,8 @@ def text_field(request: Mapping[str, Any], name: str, max_length: int) -> str:
     text = request.get(name)
     if not isinstance(text, str):
         raise PlaygroundError(f"{name!r} must be a string.")
+    if not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text):
+        raise PlaygroundError(f"{name!r} must be Unicode text, without halves of surrogate pairs.")
     if len(text) > max_length:
         raise TooBigError(
             f"{name!r} can have at most {max_length:,} characters. "
@@ -41,6 +43,16 @@ def sign(value: Any) -> int:
     if isinstance(value, bool) or value not in (-1, 0, 1):
         raise PlaygroundError("A sign must be -1, 0 or 1.")
     return int(value)
+
+
+def by_column(
+    request: Mapping[str, Any], name: str, read: Callable[[Any], float], max_columns: int
+) -> dict[str, float]:
+    """An object with one number per column."""
+    values = request.get(name, {})
+    if not isinstance(values, dict) or len(values) > max_columns:
+        raise PlaygroundError(f"{name!r} must be an object with at most {max_columns} columns.")
+    return {str(column)[:100]: read(value) for column, value in values.items()}
 
 
 def whole_number(request: Mapping[str, Any], name: str, low: int, high: int) -> int | None:

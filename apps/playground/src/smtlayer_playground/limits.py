@@ -17,7 +17,8 @@ class Limits:
         seconds: Wall-clock time.
         memory_mb: Megabytes in addition to what the library needs; enforced on Linux.
         answer: Bytes of an answer.
-        concurrent: Requests that run at the same time.
+        concurrent: Requests that run at the same time, and processes that wait for more requests.
+        idle: Seconds that a process waits for more requests about the same text.
     """
 
     text: int = 20_000
@@ -27,6 +28,7 @@ class Limits:
     memory_mb: int = 512
     answer: int = 200_000
     concurrent: int = 2
+    idle: float = 20.0
 
 
 def restrict_process(limits: Limits) -> None:

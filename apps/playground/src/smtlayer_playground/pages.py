@@ -13,8 +13,8 @@ from smtlayer_playground.limits import Limits
 from smtlayer_playground.reader import shipped
 from smtlayer_playground.sandbox import Sandbox
 from smtlayer_playground.sudoku import SudokuPage
-from smtlayer_playground.theory import make_sandbox
 from smtlayer_playground.trained import Trained
+from smtlayer_playground.untrusted import make_sandbox
 from smtlayer_studies.tasks.addition.task import MnistAddition
 from smtlayer_studies.tasks.liars.task import LiarsPuzzle
 from smtlayer_studies.tasks.sudoku.task import VisualSudoku
@@ -22,7 +22,7 @@ from smtlayer_studies.tasks.sudoku.task import VisualSudoku
 
 @dataclass(frozen=True, eq=False)
 class Pages:
-    """The four pages; the theory page is its sandbox."""
+    """The five pages; the pages for requirements and theories share a sandbox."""
 
     addition: AdditionPage
     sudoku: SudokuPage
@@ -50,7 +50,7 @@ def make_pages(
             comes with the playground reads the digits; without one of the liar's puzzle, sentences
             are read by keywords.
         data_dir: The data folder, for handwritten digits.
-        limits: Limits for requests about a pasted theory.
+        limits: Limits for requests about a pasted theory, or about typed requirements.
     """
     readers, bank = shipped() | dict(trained), DigitBank(data_dir)
     return Pages(

@@ -1,4 +1,4 @@
-"""Runs untrusted requests in restricted processes that are discarded afterwards."""
+"""Runs untrusted requests in restricted processes that are soon discarded."""
 
 import json
 import multiprocessing
@@ -23,21 +23,33 @@ from smtlayer_playground.limits import Limits, restrict_process
 Work = Callable[[dict[str, Any], Limits], dict[str, Any]]
 _START_SECONDS = 120.0  # the first process imports everything
 _READY = b"ready"
+# A process is kept until its requests took so long. It must be less than the processor time that a
+# process has beyond the limit of one request, see `restrict_process`.
+_KEPT_SECONDS = 1.0
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class _Child:
     process: Any  # multiprocessing has no public type for a process of a context
     pipe: Connection
+    ready: bool = False
+    seconds: float = 0.0  # that its requests took
+    timer: threading.Timer | None = None  # ends it if no request comes
+
+
+class _ExitError(Exception):
+    """A process exited before it answered."""
 
 
 @final
 class Sandbox:
-    """Runs each request in a new process that is restricted by `Limits`.
+    """Runs each request in a process that is restricted by `Limits`.
 
     Processes are forked from a server that has imported the library, and a spare one is always
-    ready, so a request takes milliseconds. Requests and answers are JSON; the parent does not
-    unpickle data from a restricted process.
+    ready, so a request takes milliseconds. A process answers requests about one text only. It is
+    kept for the next one if the caller says so, for a short time and under the same limits, and
+    discarded otherwise. Requests and answers are JSON; the parent does not unpickle data from a
+    restricted process.
 
     Args:
         work: The function that answers a request, at the top level of a module.
@@ -56,10 +68,16 @@ class Sandbox:
         self._lock = threading.Lock()
         self._spare: _Child | None = None
         self._running: set[_Child] = set()
+        self._kept: dict[str, _Child] = {}  # by text, the oldest first
         self._closed = False
 
-    def run(self, request: dict[str, Any]) -> dict[str, Any]:
+    def run(self, request: dict[str, Any], keep: str | None = None) -> dict[str, Any]:
         """Answers one request.
+
+        Args:
+            request: The request.
+            keep: The text of the request, if its process may answer later requests with the same
+                text; None to discard it.
 
         Raises:
             BusyError: If `limits.concurrent` requests are running.
@@ -72,7 +90,7 @@ class Sandbox:
                 f"Try again in a few seconds."
             )
         try:
-            return self._run(json.dumps(request).encode())
+            return self._run(json.dumps(request).encode(), keep)
         finally:
             self._slots.release()
 
@@ -87,30 +105,52 @@ class Sandbox:
         with self._lock:
             self._closed = True
             children = [*self._running, *([self._spare] if self._spare else [])]
-            self._spare = None
+            children += self._kept.values()
+            self._spare, self._kept = None, {}
         for child in children:
+            if child.timer is not None:
+                child.timer.cancel()
             child.process.kill()
 
-    def _run(self, request: bytes) -> dict[str, Any]:
-        child = self._take()
+    def _run(self, request: bytes, keep: str | None) -> dict[str, Any]:
+        child = self._take(keep)
+        was_kept = child.ready
         try:
-            self._receive(child, _START_SECONDS, len(_READY))
-            child.pipe.send_bytes(request)
-            answer = json.loads(self._receive(child, self.limits.seconds, self.limits.answer))
-        except BrokenPipeError as error:
+            answer = self._ask(child, request)
+        except _ExitError as error:
+            if was_kept:  # it may have used up its limits before
+                return self._run(request, keep)
             raise _exit_error(child, self.limits) from error
         finally:
-            self._end(child)
+            self._end(child, keep)
         self.prepare()
         if "error" in answer:
             raise PlaygroundError(str(answer["error"]))
         return dict(answer["answer"])
 
-    def _take(self) -> _Child:
+    def _ask(self, child: _Child, request: bytes) -> dict[str, Any]:
+        """The answer of a process, which is then ready for another request."""
+        if not child.ready:
+            self._receive(child, _START_SECONDS, len(_READY))
+        child.ready, start = False, time.monotonic()
+        try:
+            child.pipe.send_bytes(request)
+        except OSError as error:
+            raise _ExitError from error
+        answer = json.loads(self._receive(child, self.limits.seconds, self.limits.answer))
+        child.seconds += time.monotonic() - start
+        child.ready = "error" not in answer
+        return dict(answer)
+
+    def _take(self, keep: str | None) -> _Child:
         with self._lock:
             if self._closed:
                 raise BusyError("The server is shutting down.")
-            child, self._spare = self._spare or self._start(), None
+            child = None if keep is None else self._kept.pop(keep, None)
+            if child is None:
+                child, self._spare = self._spare or self._start(), None
+            elif child.timer is not None:
+                child.timer.cancel()
             self._running.add(child)
             return child
 
@@ -130,14 +170,43 @@ class Sandbox:
         try:
             return child.pipe.recv_bytes(max_bytes)
         except (EOFError, OSError) as error:
-            raise _exit_error(child, self.limits) from error
+            raise _ExitError from error
 
-    def _end(self, child: _Child) -> None:
-        child.process.kill()
-        child.process.join()
-        child.pipe.close()
+    def _end(self, child: _Child, keep: str | None) -> None:
+        """Keeps a process that has answered, or discards it."""
         with self._lock:
             self._running.discard(child)
+            discarded = [child]
+            if keep is not None and child.ready and child.seconds < _KEPT_SECONDS:
+                discarded = [] if self._closed else self._keep(child, keep)
+        for one in discarded:
+            _discard(one)
+
+    def _keep(self, child: _Child, text: str) -> list[_Child]:
+        """Keeps a process for its text, and returns those that it replaces."""
+        replaced = [self._kept.pop(text)] if text in self._kept else []
+        if len(self._kept) >= self.limits.concurrent:
+            replaced.append(self._kept.pop(next(iter(self._kept))))
+        self._kept[text] = child
+        child.timer = threading.Timer(self.limits.idle, self._expire, (child, text))
+        child.timer.daemon = True
+        child.timer.start()
+        return replaced
+
+    def _expire(self, child: _Child, text: str) -> None:
+        with self._lock:
+            if self._kept.get(text) is not child:
+                return
+            del self._kept[text]
+        _discard(child)
+
+
+def _discard(child: _Child) -> None:
+    if child.timer is not None:
+        child.timer.cancel()
+    child.process.kill()
+    child.process.join()
+    child.pipe.close()
 
 
 def _exit_error(child: _Child, limits: Limits) -> PlaygroundError:
@@ -152,7 +221,7 @@ def _exit_error(child: _Child, limits: Limits) -> PlaygroundError:
 
 
 def _serve(pipe: Connection, work: Work, warm_up: dict[str, Any], limits: Limits) -> None:
-    """Runs in the child process: warms up, sets the limits, and answers one request."""
+    """Runs in the child process: warms up, sets the limits, and answers requests."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C and kills this process
     os.environ["SMTLAYER_CACHE"] = "off"  # no pasted text is written to disk
     torch.set_num_threads(1)
@@ -164,8 +233,8 @@ def _serve(pipe: Connection, work: Work, warm_up: dict[str, Any], limits: Limits
     restrict_process(limits)
     with suppress(EOFError, BrokenPipeError):  # the parent has exited
         pipe.send_bytes(_READY)
-        request = json.loads(pipe.recv_bytes())
-        pipe.send_bytes(_reply(work, request, limits))
+        while True:  # until the parent kills this process
+            pipe.send_bytes(_reply(work, json.loads(pipe.recv_bytes()), limits))
 
 
 def _reply(work: Work, request: dict[str, Any], limits: Limits) -> bytes:

@@ -19,7 +19,7 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from smtlayer.errors import SMTLayerError
-from smtlayer_playground import theory
+from smtlayer_playground import requirements, theory
 from smtlayer_playground.errors import BusyError, PlaygroundError, TooBigError
 from smtlayer_playground.guard import Guard
 from smtlayer_playground.pages import Pages
@@ -59,6 +59,7 @@ def make_app(pages: Pages, hosts: Iterable[str] = ()) -> Starlette:
         "board": (queue.one_at_a_time(pages.sudoku.board), _SMALL),
         "sudoku": (queue.one_at_a_time(pages.sudoku.answer), _LARGE),
         "liars": (queue.one_at_a_time(pages.liars.answer), _SMALL),
+        "requirements": (partial(requirements.answer, pages.sandbox), _SMALL),
         "theory": (partial(theory.answer, pages.sandbox), _SMALL),
     }
     return Starlette(

@@ -4,7 +4,7 @@ The server calls `answer`, which validates a request and runs `solve_request` in
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
@@ -15,15 +15,15 @@ from smtlayer.nn import SMTLayer
 from smtlayer.solvers import Auto, Solution, Status
 from smtlayer.theory import OneHot, Symbol, Theory, one_hot
 from smtlayer_playground.errors import PlaygroundError, TooBigError
-from smtlayer_playground.fields import number, sign, text_field
+from smtlayer_playground.fields import by_column, number, sign, text_field
 from smtlayer_playground.limits import Limits
 from smtlayer_playground.sandbox import Sandbox
 
 _SYMBOL = re.compile(r"[A-Za-z_][A-Za-z0-9_.!?$@-]*")
 _RANGE = re.compile(r"(-?\d{1,6})\.\.(-?\d{1,6})")
 _MAX_NAMES_LENGTH = 2_000
-_TIMEOUT_MS = 2_000
-_MAX_WORK = 1_000_000  # takes about one of the five seconds that a request has
+# The work takes about one of the five seconds that a request has.
+BACKEND = Auto(timeout_ms=2_000, max_work=1_000_000)
 _MIN_CONFIDENCE, _MAX_CONFIDENCE, _DEFAULT_CONFIDENCE = 0.05, 10.0, 2.0  # log-odds
 XOR: dict[str, Any] = {
     "text": "(declare-const a Bool)(declare-const b Bool)(declare-const y Bool)"
@@ -35,25 +35,20 @@ XOR: dict[str, Any] = {
 }
 
 
-def make_sandbox(limits: Limits) -> Sandbox:
-    """The sandbox in which pasted theories are solved."""
-    return Sandbox(solve_request, XOR, limits)
-
-
 def answer(sandbox: Sandbox, request: Mapping[str, Any]) -> dict[str, Any]:
     """Validates a request and solves it in the sandbox.
 
     Args:
-        sandbox: The sandbox; see `make_sandbox`.
+        sandbox: The sandbox; see `untrusted.make_sandbox`.
         request: `text`, `inputs` and `outputs` as typed, and `signs`, `confidence` and `wanted` by
             column.
     """
     text = text_field(request, "text", sandbox.limits.text)
-    valid: dict[str, Any] = {"text": checked_text(text)}
+    valid: dict[str, Any] = {"page": "theory", "text": checked_text(text)}
     for side in ("inputs", "outputs"):
         valid[side] = text_field(request, side, _MAX_NAMES_LENGTH)
     for name, read in (("signs", sign), ("confidence", _confidence), ("wanted", sign)):
-        valid[name] = _by_column(request, name, read, sandbox.limits.columns)
+        valid[name] = by_column(request, name, read, sandbox.limits.columns)
     return sandbox.run(valid)
 
 
@@ -77,7 +72,7 @@ def checked_text(text: str) -> str:
 def solve_request(request: dict[str, Any], limits: Limits) -> dict[str, Any]:
     """Reads the theory of a valid request and answers the queries; runs in the sandbox."""
     theory = read_theory(request["text"], request["inputs"], request["outputs"], limits)
-    layer = SMTLayer(theory, backend=Auto(timeout_ms=_TIMEOUT_MS, max_work=_MAX_WORK)).eval()
+    layer = SMTLayer(theory, backend=BACKEND).eval()
     signs = _signs(layer, request.get("signs", {}))
     wanted = _row(theory.output_names, request.get("wanted", {}), [0] * theory.n_outputs)
     default = [_DEFAULT_CONFIDENCE] * theory.n_inputs
@@ -86,10 +81,10 @@ def solve_request(request: dict[str, Any], limits: Limits) -> dict[str, Any]:
     explanation = layer.explain(logits, wanted if wanted.any() else None, known=known)[0]
     return {
         "backend": layer.solver.name,
-        "read": _plain(theory.decode_inputs(signs)),
+        "read": plain(theory.decode_inputs(signs)),
         "signs": dict(zip(theory.input_names, signs.int().tolist(), strict=True)),
-        "inputs": _symbols(theory.input_symbols),
-        "outputs": _symbols(theory.output_symbols),
+        "inputs": symbols_of(theory.input_symbols),
+        "outputs": symbols_of(theory.output_symbols),
         **_queries(layer, signs, confidence, wanted),
         "core": _core(explanation),
     }
@@ -133,10 +128,11 @@ def _parse_name(part: str, limits: Limits) -> str | OneHot:
         raise PlaygroundError(
             f"{part[:40]!r} is not a name. Write names as in: a, digit in 1..9, pet in cat/dog"
         )
-    return one_hot(name, _values(values, limits)) if has_values else name
+    return one_hot(name, values_of(values, limits)) if has_values else name
 
 
-def _values(text: str, limits: Limits) -> Sequence[Any]:
+def values_of(text: str, limits: Limits) -> Sequence[Any]:
+    """The values in text such as `"1..9"`, a range, or `"cat/dog"`, a list of strings."""
     span = _RANGE.fullmatch(text)
     if span:
         first, last = int(span[1]), int(span[2])
@@ -185,8 +181,8 @@ def _summary(theory: Theory, solution: Solution, signs: Tensor) -> dict[str, Any
     columns = zip(theory.input_names, solution.inputs[0], signs[0], strict=True)
     return {
         "status": Status(int(solution.status[0])).name.lower(),
-        "inputs": _plain(theory.decode_inputs(solution.inputs[0])),
-        "outputs": _plain(theory.decode(solution.outputs[0])),
+        "inputs": plain(theory.decode_inputs(solution.inputs[0])),
+        "outputs": plain(theory.decode(solution.outputs[0])),
         "overruled": [name for name, taken, sign in columns if taken * sign < 0],
         "cost": cost if cost < float("inf") else None,
         "proved": bool(solution.proved[0]),
@@ -206,12 +202,12 @@ def _core(explanation: Explanation) -> dict[str, Any]:
     }
 
 
-def _symbols(symbols: Sequence[Symbol]) -> list[dict[str, Any]]:
+def symbols_of(symbols: Sequence[Symbol]) -> list[dict[str, Any]]:
     """The names of symbols and of their columns."""
     return [{"name": symbol.name, "columns": list(symbol.column_names)} for symbol in symbols]
 
 
-def _plain(values: Mapping[str, Any]) -> dict[str, Any]:
+def plain(values: Mapping[str, Any]) -> dict[str, Any]:
     """Converts values that JSON does not have to strings."""
     json_types = (bool, int, float, str, type(None))
     return {
@@ -222,12 +218,3 @@ def _plain(values: Mapping[str, Any]) -> dict[str, Any]:
 
 def _confidence(value: Any) -> float:
     return min(_MAX_CONFIDENCE, max(_MIN_CONFIDENCE, number(value, "confidence")))
-
-
-def _by_column(
-    request: Mapping[str, Any], name: str, read: Callable[[Any], float], max_columns: int
-) -> dict[str, float]:
-    values = request.get(name, {})
-    if not isinstance(values, dict) or len(values) > max_columns:
-        raise PlaygroundError(f"{name!r} must be an object with at most {max_columns} columns.")
-    return {str(column)[:100]: read(value) for column, value in values.items()}

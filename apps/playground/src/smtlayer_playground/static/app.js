@@ -3,9 +3,10 @@ import { find, h } from "/static/ui.js";
 import { startAddition } from "/static/addition.js";
 import { startSudoku } from "/static/sudoku.js";
 import { startLiars } from "/static/liars.js";
+import { startRequirements } from "/static/requirements.js";
 import { startTheory } from "/static/theory.js";
 
-const pages = { addition: startAddition, sudoku: startSudoku, liars: startLiars, theory: startTheory };
+const pages = { addition: startAddition, sudoku: startSudoku, liars: startLiars, requirements: startRequirements, theory: startTheory };
 const started = new Set();
 
 const about = fetch("/api/about").then((response) => response.json());

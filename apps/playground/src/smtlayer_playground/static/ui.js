@@ -29,7 +29,7 @@ export async function post(name, request, signal) {
     throw new Error("The server does not respond. Is `smtlayer demo` still running?");
   }
   const answer = await response.json();
-  if (!response.ok) throw new Error(answer.error);
+  if (!response.ok) throw Object.assign(new Error(answer.error), { busy: response.status === 503 });
   return answer;
 }
 
@@ -65,6 +65,46 @@ export function debouncedPost(name, panel, show, wait = 150) {
     }, wait);
   }
   return Object.assign(send, { cancel });
+}
+
+const RETRY_MS = 500;
+
+/**
+ * Returns a `post` for input that changes all the time: there is one request under way at most, and
+ * the next one has the newest input. `send(request, true)` drops the one under way.
+ */
+export function livePost(name, panel, show) {
+  let next = null, sending = false, controller;
+  function showError(message) {
+    panel.replaceChildren(h("p", { class: "error", role: "alert" }, message));
+  }
+  async function sendAll() {
+    while (next) {
+      const request = next;
+      next = null;
+      controller = new AbortController();
+      try {
+        show(await post(name, request, controller.signal), request);
+      } catch (error) {
+        if (error.name === "AbortError") continue;
+        showError(error.message);
+        if (error.busy) {
+          await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+          next ??= request;
+        }
+      }
+    }
+  }
+  return async function send(request, replaces = false) {
+    next = request;
+    if (replaces) controller?.abort();
+    if (sending) return;
+    sending = true;
+    panel.setAttribute("aria-busy", "true");
+    await sendAll();
+    sending = false;
+    panel.removeAttribute("aria-busy");
+  };
 }
 
 export const sigmoid = (logit) => 1 / (1 + Math.exp(-logit));
