@@ -18,6 +18,41 @@ HARD = {
     "outputs": "ok",
 }
 
+# Requirements that try to be code, to escape into the copied program, or to take too much.
+REQUIREMENTS = [
+    '__import__("os").system("touch PATH")',
+    'open("PATH", "w")',
+    "a or (lambda: open('PATH', 'w'))()",
+    "[a for a in ().__class__.__base__.__subclasses__()]",
+    "a.__class__",
+    "(a := b)",
+    'f"{open}" == a',
+    "exactly(1, *a)",
+    "exactly(1, a, b=open)",
+    "a or b; import os",
+    "a or b\\",
+    "a == 10 ** 10 ** 10",
+    "(" * 2_000,
+    "not " * 1_200 + "a",
+    "a implies " * 400 + "a",
+    "a\0",
+    'a "or" b',
+    'x in A/B\nx == "A\\"); import os #"',
+    'x in A"/B\nx == "B"',
+    "import os",
+    "p cnf 9999999 0\n",
+    'p cnf 2 1\n1 2 0\nc """; import os\nc 1 x);import',
+    "PATH",
+    'x in A/B\nmatches(x, "(A{1,999}){1,999}")',
+    'x in A/B\nmatches(x, "\\\\1")',
+    "x in A/B\nmatches(x, 'A|\"], print(open)) #')",
+    "n in 0..99999999999999",
+    "n, m in -5..5\nn * m * n == 3",
+    "a" * 4_000 + " or b",
+    ",".join(f"n{i}" for i in range(50)) + " in 0..30\nn0 == n1",
+    "a or \ud800",
+]
+
 
 def work(request, limits):
     """Performs the action of a request; the request for warming up is empty."""
@@ -79,6 +114,10 @@ def _exit(request):
 
 def _crash(request):
     os.abort()
+
+
+def _pid(request):
+    return os.getpid()
 
 
 def _deep(request):

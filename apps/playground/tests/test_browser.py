@@ -198,7 +198,7 @@ def test_a_phone_shows_all_pages_without_scrolling_sideways(visit, scheme):
     page = visit("addition", width=390, color_scheme=scheme, has_touch=True, is_mobile=True)
     shown = {
         "addition": "#addition-sum", "sudoku": "#sudoku-status", "liars": "#liars-guilty",
-        "theory": "[data-query=core]",
+        "requirements": "#requirements-columns [data-column=bus]", "theory": "[data-query=core]",
     }  # fmt: skip
     for name, sign in shown.items():
         page.get_by_role("link", name=name.capitalize(), exact=True).tap()

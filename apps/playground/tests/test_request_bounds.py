@@ -22,7 +22,8 @@ from smtlayer_playground.limits import Limits
 from smtlayer_playground.pages import Pages
 from smtlayer_playground.sandbox import Sandbox
 from smtlayer_playground.server import make_app
-from smtlayer_playground.theory import XOR, make_sandbox
+from smtlayer_playground.theory import XOR
+from smtlayer_playground.untrusted import make_sandbox
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="these limits require Linux")
 

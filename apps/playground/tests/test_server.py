@@ -331,6 +331,18 @@ def test_one_hot_symbols_are_named_with_their_values(post):
     assert answer["read"] == {"n": 3}
 
 
+def test_a_theory_with_too_many_models_to_list_is_solved(post):
+    names = [f"x{i}" for i in range(30)]
+    declared = "".join(f"(declare-const {name} Bool)" for name in names)
+    request = {"text": f"{declared}(assert (or {' '.join(names)}))", "inputs": ",".join(names)}
+    signs = dict.fromkeys(names, -1)
+    status, answer = post("theory", request | {"outputs": "x0", "signs": signs})
+    assert status == 200, answer
+    assert answer["backend"] == "Sat"
+    assert len(answer["maximize"]["overruled"]) == 1
+    assert answer["core"]["columns"] == names
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [

@@ -198,7 +198,8 @@ class ExpressionReader:
 
     def _different(self, nodes: Sequence[ast.expr]) -> Term:
         kinds = {self._kind(node) for node in nodes}
-        if len(kinds) > 1 or kinds == {"truth"}:
+        constant = any(isinstance(node, ast.Constant) for node in nodes)
+        if constant or len(kinds) > 1 or kinds == {"truth"}:
             raise PlaygroundError(
                 f"all_different takes declared symbols, either all numbers or all values. "
                 f"{_EXAMPLES['all_different']}"

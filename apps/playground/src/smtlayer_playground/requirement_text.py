@@ -198,7 +198,8 @@ def _in_line(number: int) -> Iterator[None]:
 
 def _without_comment(line: str) -> tuple[str, list[str]]:
     """The line without its comment, and its tokens."""
-    tokens = [token for token in _TOKEN.findall(line) if not token.startswith("#")]
+    found = (" " if token.isspace() else token for token in _TOKEN.findall(line))
+    tokens = [token for token in found if not token.startswith("#")]
     return "".join(tokens).strip(), tokens
 
 

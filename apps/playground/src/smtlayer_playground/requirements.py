@@ -25,7 +25,8 @@ from smtlayer_playground.limits import Limits
 from smtlayer_playground.program import program
 from smtlayer_playground.requirement_text import DimacsRequirements, Requirements
 from smtlayer_playground.sandbox import Sandbox
-from smtlayer_playground.theory import BACKEND, plain, symbols_of
+from smtlayer_playground.small_backend import SmallBackend
+from smtlayer_playground.theory import plain, symbols_of
 
 _MAX_LOGIT = 10.0
 _WARM_UP = """\
@@ -107,7 +108,9 @@ class _Compiled:
 def _compiled(text: str, limits: Limits) -> _Compiled:
     found = requirement_text.read(text, limits)
     try:
-        return _Compiled(found, SMTLayer(found.theory, backend=BACKEND), _domains(found.theory))
+        return _Compiled(
+            found, SMTLayer(found.theory, backend=SmallBackend()), _domains(found.theory)
+        )
     except UnsatisfiableTheoryError as error:
         places = [part.index for part in conflict_of(found.theory) if part.index is not None]
         listed = "; ".join(found.labels[place] for place in places)

@@ -12,18 +12,17 @@ from torch import Tensor
 
 from smtlayer.explain import Explanation
 from smtlayer.nn import SMTLayer
-from smtlayer.solvers import Auto, Solution, Status
+from smtlayer.solvers import Solution, Status
 from smtlayer.theory import OneHot, Symbol, Theory, one_hot
 from smtlayer_playground.errors import PlaygroundError, TooBigError
 from smtlayer_playground.fields import by_column, number, sign, text_field
 from smtlayer_playground.limits import Limits
 from smtlayer_playground.sandbox import Sandbox
+from smtlayer_playground.small_backend import SmallBackend
 
 _SYMBOL = re.compile(r"[A-Za-z_][A-Za-z0-9_.!?$@-]*")
 _RANGE = re.compile(r"(-?\d{1,6})\.\.(-?\d{1,6})")
 _MAX_NAMES_LENGTH = 2_000
-# The work takes about one of the five seconds that a request has.
-BACKEND = Auto(timeout_ms=2_000, max_work=1_000_000)
 _MIN_CONFIDENCE, _MAX_CONFIDENCE, _DEFAULT_CONFIDENCE = 0.05, 10.0, 2.0  # log-odds
 XOR: dict[str, Any] = {
     "text": "(declare-const a Bool)(declare-const b Bool)(declare-const y Bool)"
@@ -72,7 +71,7 @@ def checked_text(text: str) -> str:
 def solve_request(request: dict[str, Any], limits: Limits) -> dict[str, Any]:
     """Reads the theory of a valid request and answers the queries; runs in the sandbox."""
     theory = read_theory(request["text"], request["inputs"], request["outputs"], limits)
-    layer = SMTLayer(theory, backend=BACKEND).eval()
+    layer = SMTLayer(theory, backend=SmallBackend()).eval()
     signs = _signs(layer, request.get("signs", {}))
     wanted = _row(theory.output_names, request.get("wanted", {}), [0] * theory.n_outputs)
     default = [_DEFAULT_CONFIDENCE] * theory.n_inputs
