@@ -15,6 +15,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+sys.path.append(str(Path(__file__).parent / "rivals"))
+import learning_table
 from smtlayer_benchmarks.circuits import HEADINGS, Compilation
 from smtlayer_benchmarks.rival_rows import RIVAL_HEADS, rival_rows
 from smtlayer_benchmarks.scaling import Cost
@@ -155,6 +157,29 @@ def rivals() -> str:
     """Other libraries, run beside this one."""
     found = read("rivals")
     return f"{table(RIVAL_HEADS, rival_rows(found))}\n\n{recorded(found)}"
+
+
+def learning(problems: Sequence[str] = learning_table.ENDS) -> str:
+    """Test accuracy of ours and of other libraries, trained on the same problems."""
+    rows = learning_table.accuracy_rows(trainings(), problems)
+    return table(("test accuracy, %", *learning_table.titles(problems)), rows)
+
+
+def learning_seconds(problems: Sequence[str] = learning_table.ENDS) -> str:
+    """Seconds of training per 1,000 examples, with the origin of all records."""
+    rows = learning_table.seconds_rows(trainings(), problems)
+    heads = ("seconds per 1,000 examples", *learning_table.titles(problems))
+    return f"{table(heads, rows)}\n\n{recorded(trainings())}"
+
+
+def learning_methods() -> str:
+    """What each method is given, and its settings."""
+    return table(("method", "is given", "settings"), learning_table.method_rows())
+
+
+def trainings() -> Records:
+    """The records of `benchmarks/rivals/learn.py`."""
+    return read("learning")
 
 
 def lab() -> str:
@@ -332,6 +357,11 @@ TABLES = {
     "scaling": scaling,
     "repairs": repairs,
     "rivals": rivals,
+    "learning": learning,
+    "learning-shares": partial(learning, learning_table.SHARES),
+    "learning-long": partial(learning, learning_table.LONG),
+    "learning-seconds": learning_seconds,
+    "learning-methods": learning_methods,
     "lab": lab,
     "readings": readings,
 }

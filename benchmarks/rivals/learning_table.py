@@ -1,0 +1,89 @@
+"""Tables of the trainings that `learn.py` records."""
+
+import statistics
+from collections.abc import Sequence
+from typing import Any
+
+from learners import METHODS, Method
+from problems import PROBLEMS
+from smtlayer_studies.reports.paper import EXPERIMENTS
+
+Records = Sequence[dict[str, Any]]
+Row = tuple[str, ...]
+ENDS = ("mnist-addition-10", "mnist-addition-100", "visual-algebra-1", "liars-puzzle",
+        "visual-sudoku-10")  # fmt: skip
+SHARES = tuple(f"mnist-addition-{percent}" for percent in (10, 25, 50, 75, 100))
+LONG = tuple(f"long-addition-{length}" for length in (2, 4, 15))
+QUOTED = {
+    "satnet": "SATNet, paper †",
+    "scallop": "Scallop, paper †",
+    "smtlayer": "SMTLayer, paper †",
+}
+SEEDS = 3  # of a cell without a number in brackets
+NONE = "–"  # noqa: RUF001
+
+
+def accuracy_rows(records: Records, problems: Sequence[str]) -> list[Row]:
+    """Test accuracy of each method on some problems, then what the paper reports."""
+    found = [(method, _cells(records, method, problems)) for method in METHODS.values()]
+    rows = _joined([(method.title, cells) for method, cells in found])
+    quoted = [
+        (title, *(_quoted(problem, name) for problem in problems)) for name, title in QUOTED.items()
+    ]
+    return rows + [row for row in quoted if set(row[1:]) != {NONE}]
+
+
+def seconds_rows(records: Records, problems: Sequence[str]) -> list[Row]:
+    """Seconds of training per 1,000 examples, of the methods timed in one run."""
+    times = {(r["method"], r["problem"]): r for r in records if r["kind"] == "seconds"}
+    found = []
+    for method in METHODS.values():
+        own = [times.get((method.name, problem)) for problem in problems]
+        cells = tuple(NONE if one is None else f"{one['per_1000']:.2g}" for one in own)
+        found.append((method.title, cells))
+    return _joined(found)
+
+
+def method_rows() -> list[Row]:
+    """What each method is given, and its settings."""
+    return [(method.title, method.needs, method.settings) for method in METHODS.values()]
+
+
+def titles(problems: Sequence[str]) -> Row:
+    """The heads of the columns of some problems."""
+    return tuple(PROBLEMS[name].title for name in problems)
+
+
+def _cells(records: Records, method: Method, problems: Sequence[str]) -> Row:
+    return tuple(
+        _mean([
+            100 * r["scores"]["accuracy"]
+            for r in records
+            if (r["kind"], r["method"], r["problem"]) == ("accuracy", method.name, problem)
+        ])
+        for problem in problems
+    )  # fmt: skip
+
+
+def _mean(values: list[float]) -> str:
+    """Mean and standard deviation, with the number of seeds where it is not `SEEDS`."""
+    if not values:
+        return NONE
+    spread = f" ± {statistics.stdev(values):.1f}" if len(values) > 1 else ""
+    count = "" if len(values) == SEEDS else f" ({len(values)})"
+    return f"{statistics.mean(values):.1f}{spread}{count}"
+
+
+def _joined(rows: Sequence[tuple[str, Row]]) -> list[Row]:
+    """Rows with a value; those of the same title, which have other problems, are one."""
+    found: dict[str, list[str]] = {}
+    for title, cells in rows:
+        kept = found.setdefault(title, [NONE] * len(cells))
+        found[title] = [new if old == NONE else old for old, new in zip(kept, cells, strict=True)]
+    return [(title, *cells) for title, cells in found.items() if set(cells) != {NONE}]
+
+
+def _quoted(problem: str, method: str) -> str:
+    experiment = EXPERIMENTS.get(problem)
+    accuracy = None if experiment is None else experiment.accuracy(method)
+    return NONE if accuracy is None else f"{accuracy:.1f}"
