@@ -74,7 +74,7 @@ if options.picture:
     figure, plots = pyplot.subplots(1, 2, figsize=(10, 3.6), layout="constrained")
     after = one_of_each.marginals(**read).inputs.view_as(scores)
     for plot, title, table in ((plots[0], "usaddress", scores.exp()), (plots[1], "layer", after)):
-        plot.imshow(table[-1, : len(words), 1:].T, cmap="Blues", vmin=0, vmax=1, aspect="auto")
+        plot.imshow(table[-1, : len(words), 1:].T.numpy(), cmap="Blues", vmax=1, aspect="auto")
         plot.set_xticks(range(len(words)), words, rotation=45)
         plot.set(title=title, yticks=range(10), yticklabels=TAGS[1:])
     figure.savefig(options.picture, dpi=120)
