@@ -1,10 +1,11 @@
 """Runs benchmarks again, and replaces their records and the tables and pictures made from them.
 
-    python benchmarks/record.py              # all but h200, one after the other: about an hour
+    python benchmarks/record.py              # all but h200 and learning: about an hour
     python benchmarks/record.py cpu repairs  # timings: on a quiet machine
     python benchmarks/record.py lab readings # counts: the same on any machine
     python benchmarks/record.py h200         # on a machine with that GPU
     python benchmarks/record.py rivals [NAME ...]  # other libraries, where they are installed
+    python benchmarks/record.py learning     # trainings of them that have no record yet: hours
     python benchmarks/record.py validation RUN RUN ...  # adds a line for each validation run
 
 Each record names the commit, the date and the machine. A file is replaced when its benchmark is
@@ -60,6 +61,18 @@ def merged(kept: str, found: str) -> str:
     return "".join(f"{line}\n" for line in (*old, *new))
 
 
+def learning() -> str:
+    """The present record, with the trainings that it lacks, and new timings."""
+    file, learn = RECORDS / "learning.jsonl", HERE / "rivals" / "learn.py"
+    output(sys.executable, learn, "--into", file)
+    trained = [
+        line
+        for line in file.read_text(encoding="utf-8").splitlines()
+        if json.loads(line)["kind"] == "accuracy"
+    ]
+    return "".join(f"{line}\n" for line in trained) + output(sys.executable, learn, "--time")
+
+
 def lab() -> str:
     """Every line of the present record, with its problem, rules and options."""
     lines = (RECORDS / "lab.jsonl").read_text().splitlines()
@@ -90,6 +103,7 @@ FILES: dict[str, tuple[str, Callable[..., str]]] = {
     "lab": ("lab.jsonl", lab),
     "readings": ("liars_readings.txt", readings),
     "rivals": ("rivals.jsonl", rivals),
+    "learning": ("learning.jsonl", learning),
     "h200": ("h200.jsonl", h200),
 }
 
@@ -130,7 +144,7 @@ def main(words: Sequence[str]) -> None:
         raise SystemExit(
             f"record.py expects {', '.join(FILES)} or validation. Got {', '.join(unknown)}."
         )
-    for name in words or [name for name in FILES if name != "h200"]:
+    for name in words or [name for name in FILES if name not in ("h200", "learning")]:
         file, make = FILES[name]
         text = make(*chosen)
         (RECORDS / file).write_text(text, encoding="utf-8")
