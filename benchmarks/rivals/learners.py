@@ -286,6 +286,14 @@ METHODS: dict[str, Method] = {
             ours("topk(k=3)"), ADDITION, reads_digits=True,
         ),
         Method(
+            "ours-digits", "ours, `anneal_core`, digits by softmax", THEORY,
+            "the same as `anneal_core`", ours("anneal_core"), ENDS, reads_digits=True,
+        ),
+        Method(
+            "likelihood-digits", "ours, exact likelihood, digits by softmax", THEORY,
+            "the same as exact likelihood", ours("core", likelihood), ENDS, reads_digits=True,
+        ),
+        Method(
             "satnet", "SATNet", "examples only",
             f"{SATNET}: Adam, 0.002 for the clauses; 0.001 for the network, as for the others",
             satnet(1e-3), ENDS | OTHERS, module="satnet",
