@@ -35,7 +35,7 @@ def demo(
     open_: bool = typer.Option(True, "--open/--no-open", help="Open the page in a browser."),
     data_dir: DataDir = None,
 ) -> None:  # fmt: skip
-    """Serve a web page: draw digits, disturb Sudokus, catch liars, paste theories.
+    """Serve a web page: draw digits, disturb Sudokus, catch liars, type requirements or theories.
 
     Each run is shown on the page of its task. Without a run of MNIST addition or of visual Sudoku,
     the digit reader that comes with the playground is used.

@@ -8,7 +8,8 @@ const LOGITS = { min: "-5", max: "5", step: "0.1" };
 export async function startRequirements(about) {
   const text = find("requirements-text"), example = find("requirements-example");
   const panel = find("requirements-columns"), answers = find("requirements-answer"), listing = find("requirements-program");
-  const state = { logits: {}, given: new Set(), symbols: "", rows: null };
+  const source = find("requirements-source");
+  const state = { logits: {}, given: new Set(), symbols: "", rows: null, shown: "" };
   const { limits } = about;
   find("requirements-limits").textContent = `At most ${limits.text.toLocaleString("en")} characters, ${limits.columns} columns, ${limits.seconds}\u00a0s and ` +
     `${limits.memory_mb}\u00a0MB. Solved in a separate process that cannot access files. The text is never executed.`;
@@ -20,7 +21,10 @@ export async function startRequirements(about) {
     state.symbols = symbols;
     panel.classList.remove("waiting");
     state.rows.show(answer);
-    showAnswers(answers, answer);
+    const shown = JSON.stringify([answer.repair, answer.core]);
+    if (state.shown !== shown || answers.querySelector(".error")) showAnswers(answers, answer);
+    state.shown = shown;
+    source.textContent = sourceOf(answer);
     listing.textContent = answer.program;
   });
   const request = () => ({ text: text.value, logits: { ...state.logits }, given: [...state.given] });
@@ -29,14 +33,14 @@ export async function startRequirements(about) {
   function edited() {
     panel.classList.add("waiting");
     clearTimeout(typing);
-    typing = setTimeout(() => send(request(), true), TYPING_MS);
+    typing = setTimeout(update, TYPING_MS);
   }
   function choose() {
     const chosen = REQUIREMENTS[example.value];
     text.value = chosen.text;
     Object.assign(state, { logits: { ...chosen.logits }, given: new Set(chosen.given), symbols: "" });
     clearTimeout(typing);
-    send(request(), true);
+    update();
   }
   example.append(...Object.keys(REQUIREMENTS).map((name) => h("option", {}, name)));
   example.addEventListener("change", choose);
@@ -140,12 +144,13 @@ function showColumns(rows, { probabilities, repair, core }) {
   for (const [column, one] of rows) one.showAnswer(probabilities ? probabilities[column] : null, words.get(column));
 }
 
-function showAnswers(panel, { repair, core, all_hold: certain, backend, ms }) {
-  panel.replaceChildren(
-    h("h2", {}, "Repair"), ...repaired(repair), ...(core ? conflict(core) : []),
-    h("p", { class: "note" }, certain === null ? `No exact probabilities: the backend ${backend} does not weigh models.`
-      : `With these logits alone, all requirements hold with probability ${certain < 0.01 ? certain.toPrecision(1) : share(certain)}.`),
-    h("p", { class: "source" }, `Solved by ${backend} in ${milliseconds(ms)}.`));
+function showAnswers(panel, { repair, core }) {
+  panel.replaceChildren(h("h2", {}, "Repair"), ...repaired(repair), ...(core ? conflict(core) : []));
+}
+
+function sourceOf({ all_hold: certain, backend, ms }) {
+  const chance = certain === null ? "There are too many models for exact probabilities." : `With these logits alone, all requirements hold with probability ${share(certain)}.`;
+  return `${chance} Solved by ${backend} in ${milliseconds(ms)}.`;
 }
 
 function repaired({ status, overruled, cost, proved }) {
@@ -173,7 +178,9 @@ function share(probability) {
   const rounding = 1e-6; // of 32-bit numbers
   if (probability < rounding) return "0 %";
   if (probability > 1 - rounding) return "100 %";
-  return probability < 0.005 ? "< 1 %" : probability > 0.995 ? "> 99 %" : `${Math.round(100 * probability)} %`;
+  if (probability < 0.001) return "< 0.1 %";
+  if (probability < 0.005) return `${(100 * probability).toPrecision(1)} %`;
+  return probability > 0.995 ? "> 99 %" : `${Math.round(100 * probability)} %`;
 }
 
 /** Copies the program. Without access to the clipboard, as on other hosts, it selects the text and tries the older way. */

@@ -70,34 +70,27 @@ export function debouncedPost(name, panel, show, wait = 150) {
 const RETRY_MS = 500;
 
 /**
- * Returns a `post` for input that changes all the time: there is one request under way at most, and
- * the next one has the newest input. `send(request, true)` drops the one under way.
+ * Returns a `post` for input that changes all the time. One request is under way at most: it is not
+ * cancelled, because the server would go on with it. The next one has the newest input.
  */
 export function livePost(name, panel, show) {
-  let next = null, sending = false, controller;
-  function showError(message) {
-    panel.replaceChildren(h("p", { class: "error", role: "alert" }, message));
-  }
+  let next = null, sending = false;
   async function sendAll() {
     while (next) {
       const request = next;
       next = null;
-      controller = new AbortController();
       try {
-        show(await post(name, request, controller.signal), request);
+        show(await post(name, request), request);
       } catch (error) {
-        if (error.name === "AbortError") continue;
-        showError(error.message);
-        if (error.busy) {
-          await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
-          next ??= request;
-        }
+        if (!next) panel.replaceChildren(h("p", { class: "error", role: "alert" }, error.message));
+        if (!error.busy) continue;
+        await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+        next ??= request;
       }
     }
   }
-  return async function send(request, replaces = false) {
+  return async function send(request) {
     next = request;
-    if (replaces) controller?.abort();
     if (sending) return;
     sending = true;
     panel.setAttribute("aria-busy", "true");
