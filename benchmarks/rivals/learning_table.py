@@ -46,8 +46,7 @@ def seconds_rows(records: Records, problems: Sequence[str]) -> list[Row]:
 
 def method_rows() -> list[Row]:
     """What each method is given, and its settings."""
-    only = {"satnet-sudoku": ", Sudoku"}
-    return [(m.title + only.get(m.name, ""), m.needs, m.settings) for m in METHODS.values()]
+    return [(method.title, method.needs, method.settings) for method in METHODS.values()]
 
 
 def titles(problems: Sequence[str]) -> Row:

@@ -21,8 +21,7 @@ from smtlayer.theory import Symbol
 from smtlayer_studies.tasks.addition.theory import addition_theory
 from smtlayer_studies.tasks.base import Model
 
-CLAUSES, AUXILIARY = 32, 16  # of all problems but Sudoku
-SUDOKU = (600, 300)
+SMALL, MEDIUM, SUDOKU = (32, 16), (64, 32), (600, 300)  # clauses and auxiliary variables
 CLAUSE_RATE, NETWORK_RATE = 2e-3, 1e-5
 _EPS = 1e-6
 
@@ -99,7 +98,7 @@ def learns_addition(steps: int = 300) -> float:
     pairs = torch.cartesian_prod(torch.arange(10), torch.arange(10))
     logits = 6.0 * theory.encode(a=pairs[:, 0], b=pairs[:, 1])
     wanted = (theory.encode_outputs(total=pairs.sum(-1)) > 0).float()
-    head = SatNetHead(theory, CLAUSES, AUXILIARY)
+    head = SatNetHead(theory, *SMALL)
     optimizer = torch.optim.Adam(head.parameters(), CLAUSE_RATE)
     for _ in range(steps):
         some = torch.randint(100, (64,))
