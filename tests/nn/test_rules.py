@@ -1,5 +1,8 @@
 """Rules as objects: those of users in either pass, and what a CUDA graph may hold."""
 
+import ast
+import doctest
+import inspect
 from dataclasses import dataclass, replace
 
 import pytest
@@ -21,6 +24,8 @@ from smtlayer.nn import (
     smt,
 )
 from smtlayer.nn.graph import can_capture, capturable_rules, key_of
+from smtlayer.nn.rules import anneal_core as anneal_core_module
+from smtlayer.nn.rules import decision as decision_module
 from smtlayer.testing.theories import addition, xor
 
 
@@ -215,3 +220,17 @@ def test_captured_passes_are_for_one_forward_rule_and_one_kind_of_batch():
         key_of(layer.eval()._plan(), logits, None),
     ]
     assert len({key, *others}) == 7
+
+
+@pytest.mark.parametrize("module", [anneal_core_module, decision_module])
+def test_the_examples_of_rules_run(module):  # doctest does not see docstrings of attributes
+    texts = [
+        node.value.value
+        for node in ast.parse(inspect.getsource(module)).body
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    ]
+    found = doctest.DocTestParser().get_doctest(
+        "\n\n".join(texts), dict(vars(module)), module.__name__, None, None
+    )
+    assert found.examples
+    assert doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE).run(found).failed == 0

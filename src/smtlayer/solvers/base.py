@@ -122,8 +122,8 @@ class Possible:
     false: Tensor  # (..., m) bool, whether some model has the output false
 
 
-QUESTIONS = frozenset({"solve", "maximize", "core", "log_prob", "marginal", "sample", "topk"})
-"""The questions of `Solver`, `WeighsModels` and `RanksModels`."""
+QUESTIONS = frozenset({"solve", "maximize", "core", "log_prob", "marginal", "sample"})
+"""The questions of `Solver` and `WeighsModels`."""
 
 
 class Solver(Protocol):

@@ -80,22 +80,7 @@ class DirectRule(BlameRule):
 @final
 @dataclass(frozen=True, slots=True, repr=False)
 class DecisionRule(DirectRule):
-    """Pushes where the answer and the wanted decision differ; see `decision`.
-
-    Examples:
-        >>> import z3
-        >>> from smtlayer import SMTLayer
-        >>> a, b, c = z3.Bools("a b c")
-        >>> one = Theory(z3.PbEq([(a, 1), (b, 1), (c, 1)], 1), [a, b, c], [a, b, c])
-        >>> layer = SMTLayer(one, forward="maxsmt", backward="decision")
-        >>> costs = torch.tensor([[2.0, 3.0, 9.0]], requires_grad=True)
-        >>> answer = layer(-costs)
-        >>> answer.detach()
-        tensor([[ 1., -1., -1.]])
-        >>> (-(answer * torch.tensor([-1.0, 1.0, -1.0])).sum(-1).mean()).backward()
-        >>> costs.grad  # a step of descent makes a more expensive, and b cheaper
-        tensor([[-1.,  1., -0.]])
-    """
+    """Pushes where the answer and the wanted decision differ; see `decision`."""
 
     name = "decision"
 
@@ -172,6 +157,20 @@ sigmoid weighs it, so costs far from zero learn as well as others.
 
 Use a loss that has a gradient at the label, such as `-(layer(-costs) * label).sum(-1).mean()` with
 labels of -1 and 1. Inputs that are not outputs get no gradient.
+
+Examples:
+    >>> import z3
+    >>> from smtlayer import SMTLayer
+    >>> a, b, c = z3.Bools("a b c")
+    >>> one = Theory(z3.PbEq([(a, 1), (b, 1), (c, 1)], 1), [a, b, c], [a, b, c])
+    >>> layer = SMTLayer(one, forward="maxsmt", backward="decision")
+    >>> costs = torch.tensor([[2.0, 3.0, 9.0]], requires_grad=True)
+    >>> answer = layer(-costs)
+    >>> answer.detach()
+    tensor([[ 1., -1., -1.]])
+    >>> (-(answer * torch.tensor([-1.0, 1.0, -1.0])).sum(-1).mean()).backward()
+    >>> costs.grad  # a step of descent makes a more expensive, and b cheaper
+    tensor([[-1.,  1., -0.]])
 
 Reference:
     Collins, *Discriminative Training Methods for Hidden Markov Models*, EMNLP 2002.

@@ -106,7 +106,7 @@ class CircuitSolver:
     cache_hits = 0
     last_error = ""
     deterministic = True
-    capturable = QUESTIONS - {"maximize", "core", "topk"}
+    capturable = QUESTIONS - {"maximize", "core"}
 
     def __init__(self, theory: Theory, diagram: Diagram) -> None:
         self.theory = theory

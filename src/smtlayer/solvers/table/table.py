@@ -133,9 +133,9 @@ class TableSolver:
 
     @property
     def capturable(self) -> frozenset[str]:
-        """No search; inside a graph a core takes a step per input, so only with few."""
+        """All but repairs; inside a graph a core takes a step per input, so only with few."""
         few = self.theory.n_inputs <= _CAPTURABLE_INPUTS
-        return QUESTIONS - ({"maximize", "topk"} if few else {"maximize", "topk", "core"})
+        return QUESTIONS - ({"maximize"} if few else {"maximize", "core"})
 
     def __init__(self, theory: Theory, models: Models) -> None:
         self.theory = theory
