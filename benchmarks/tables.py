@@ -159,9 +159,9 @@ def rivals() -> str:
     return f"{table(RIVAL_HEADS, rival_rows(found))}\n\n{recorded(found)}"
 
 
-def learning(problems: Sequence[str] = learning_table.ENDS) -> str:
+def learning(problems: Sequence[str] = learning_table.ENDS, least: int = 1) -> str:
     """Test accuracy of ours and of other libraries, trained on the same problems."""
-    rows = learning_table.accuracy_rows(trainings(), problems)
+    rows = learning_table.accuracy_rows(trainings(), problems, least)
     return table(("test accuracy, %", *learning_table.titles(problems)), rows)
 
 
@@ -358,7 +358,7 @@ TABLES = {
     "repairs": repairs,
     "rivals": rivals,
     "learning": learning,
-    "learning-shares": partial(learning, learning_table.SHARES),
+    "learning-shares": partial(learning, learning_table.SHARES, 3),
     "learning-long": partial(learning, learning_table.LONG),
     "learning-seconds": learning_seconds,
     "learning-methods": learning_methods,

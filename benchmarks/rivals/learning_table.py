@@ -23,14 +23,14 @@ SEEDS = 3  # of a cell without a number in brackets
 NONE = "–"  # noqa: RUF001
 
 
-def accuracy_rows(records: Records, problems: Sequence[str]) -> list[Row]:
-    """Test accuracy of each method on some problems, then what the paper reports."""
+def accuracy_rows(records: Records, problems: Sequence[str], least: int = 1) -> list[Row]:
+    """Test accuracy of methods on some problems, at least so many, then what the paper reports."""
     found = [(method, _cells(records, method, problems)) for method in METHODS.values()]
     rows = _joined([(method.title, cells) for method, cells in found])
     quoted = [
         (title, *(_quoted(problem, name) for problem in problems)) for name, title in QUOTED.items()
     ]
-    return rows + [row for row in quoted if set(row[1:]) != {NONE}]
+    return [row for row in rows + quoted if len(row) - 1 - row.count(NONE) >= least]
 
 
 def seconds_rows(records: Records, problems: Sequence[str]) -> list[Row]:
