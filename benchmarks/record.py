@@ -27,6 +27,7 @@ from smtlayer_studies.runs.run_folder import RECORD
 HERE = Path(__file__).parent
 RECORDS = HERE / "results"
 SMTLAYER = (sys.executable, "-m", "smtlayer")
+TIMED = "mnist-addition-100,visual-algebra-1,liars-puzzle,visual-sudoku-10"
 READINGS = ("--splits 10", "--splits 10 --as-printed --most 10000")
 
 
@@ -70,7 +71,9 @@ def learning() -> str:
         for line in file.read_text(encoding="utf-8").splitlines()
         if json.loads(line)["kind"] == "accuracy"
     ]
-    return "".join(f"{line}\n" for line in trained) + output(sys.executable, learn, "--time")
+    return "".join(f"{line}\n" for line in trained) + output(
+        sys.executable, learn, "--time", "--problems", TIMED
+    )
 
 
 def lab() -> str:

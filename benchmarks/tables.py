@@ -165,7 +165,7 @@ def learning(problems: Sequence[str] = learning_table.ENDS, least: int = 1) -> s
     return table(("test accuracy, %", *learning_table.titles(problems)), rows)
 
 
-def learning_seconds(problems: Sequence[str] = learning_table.ENDS) -> str:
+def learning_seconds(problems: Sequence[str] = learning_table.TIMED) -> str:
     """Seconds of training per 1,000 examples, with the origin of all records."""
     rows = learning_table.seconds_rows(trainings(), problems)
     heads = ("seconds per 1,000 examples", *learning_table.titles(problems))
