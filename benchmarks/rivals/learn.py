@@ -22,7 +22,7 @@ from typing import Any
 
 import torch
 
-from learners import METHODS, Learner, Method
+from learners import METHODS, InTurn, Learner, Method
 from problems import PROBLEMS, Problem
 from smtlayer_cli.provenance import here
 from smtlayer_studies.runs.metrics import TEST_SEED, evaluate
@@ -76,6 +76,8 @@ def timed(problem: Problem, methods: Sequence[Method]) -> Iterator[dict[str, Any
     for method in methods:
         steps, examples = steps_of(method, problem, 0), method.examples(problem, 0)
         learner = method.start(problem, examples, 0, steps)
+        if isinstance(learner, InTurn):
+            learner = learner.second  # not its pre-training
         learner.model.train()
         streams[method.name] = learner, batches(method, problem, 0)
     times: dict[str, list[float]] = {method.name: [] for method in methods}
