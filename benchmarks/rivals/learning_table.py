@@ -40,7 +40,7 @@ def seconds_rows(records: Records, problems: Sequence[str]) -> list[Row]:
     found = []
     for method in METHODS.values():
         own = [times.get((method.name, problem)) for problem in problems]
-        cells = tuple(NONE if one is None else f"{one['per_1000']:.2g}" for one in own)
+        cells = tuple(NONE if one is None else _seconds(one["per_1000"]) for one in own)
         found.append((method.title, cells))
     return _joined(found)
 
@@ -73,6 +73,10 @@ def _mean(values: list[float]) -> str:
     spread = f" ± {statistics.stdev(values):.1f}" if len(values) > 1 else ""
     count = "" if len(values) == SEEDS else f" ({len(values)})"
     return f"{statistics.mean(values):.1f}{spread}{count}"
+
+
+def _seconds(value: float) -> str:
+    return f"{value:.0f}" if value >= 10 else f"{value:.2g}"
 
 
 def _joined(rows: Sequence[tuple[str, Row]]) -> list[Row]:

@@ -184,5 +184,7 @@ def test_a_table_has_means_spreads_and_what_the_paper_reports():
     assert learning_table.seconds_rows(records, problems) == [
         ("SATNet, 32 clauses", "1.2", "–"),  # noqa: RUF001
     ]
+    slow = [{"kind": "seconds", "method": "ours", "problem": problems[1], "per_1000": 448.7}]
+    assert learning_table.seconds_rows(slow, problems)[0][2] == "449"
     assert learning_table.titles(problems) == ("MNIST+ 10 %", "Visual Sudoku 10 %")
     assert len(learning_table.method_rows()) == len(METHODS)
