@@ -116,6 +116,16 @@ def test_methods_are_timed_in_turn():
         assert record["beside"] == ["ours", "conventional"]
 
 
+@pytest.mark.usefixtures("_satnet")
+def test_pre_training_is_not_timed(monkeypatch):
+    calls, forward = [], Copies.forward
+    monkeypatch.setattr(Copies, "forward", lambda *given: calls.append(1) or forward(*given))
+    problem = replace(TINY, name="tiny", epochs=3)
+    (found,) = learn.timed(problem, [METHODS["satnet-pretrained"]])
+    assert len(calls) == 1 + learn.REPEATS
+    assert found["per_1000"] > 0
+
+
 def test_every_problem_has_its_network_and_a_budget():
     for method in METHODS.values():
         assert method.problems <= set(PROBLEMS)

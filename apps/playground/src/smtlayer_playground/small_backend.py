@@ -1,5 +1,6 @@
 """The backend of the pages for untrusted text, which needs little time and memory."""
 
+from contextlib import suppress
 from dataclasses import dataclass
 
 from smtlayer.errors import NotFiniteError, TooLargeError, TooManyModelsError
@@ -27,10 +28,8 @@ class SmallBackend:
 
     def compile(self, theory: Theory) -> Solver:
         """The solver of the first backend that takes the theory."""
-        try:
+        with suppress(TooLargeError, TooManyModelsError):
             return Table(self.max_models, self.max_work).compile(theory)
-        except (TooLargeError, TooManyModelsError):
-            pass
         try:
             return Sat(self.timeout_ms).compile(theory)
         except (NotFiniteError, TooLargeError):
