@@ -107,12 +107,14 @@ class ProbLog:
         asked = queries(pairs, self.images)
         return self.training.get_loss(asked, self.model.solver.semiring.cross_entropy)
 
-    def train(self, pairs: task.Pairs, batch: int) -> None:
+    def train(self, pairs: task.Pairs, batch: int) -> float:
+        """Trains on examples once, in their order; the loss of the last batch."""
         self.model.train()
         for first in range(0, len(pairs), batch):
             self.model.optimizer.zero_grad()
-            self.loss(pairs[first : first + batch])
+            loss = self.loss(pairs[first : first + batch])
             self.model.optimizer.step()
+        return loss
 
 
 def queries(pairs: task.Pairs, images: dict[Any, Tensor]) -> list[Any]:

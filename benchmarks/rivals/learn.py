@@ -22,52 +22,84 @@ from typing import Any
 
 import torch
 
-from learners import METHODS, InTurn, Learner, Method
+from learners import METHODS, InTurn, Learner, Method, Progress
 from problems import PROBLEMS, Problem
 from smtlayer_cli.provenance import here
 from smtlayer_studies.runs.metrics import TEST_SEED, evaluate
 from smtlayer_studies.tasks.base import Batch
 
 REPEATS = 5  # timings
+FITTED = 0.99  # training accuracy at which `settled` ends a training
 
 
 def batches(method: Method, problem: Problem, seed: int) -> Iterator[Batch]:
-    """All batches of a training, in a random order in each epoch."""
+    """All batches of a training."""
+    for epoch in range(method.budget(problem).epochs):
+        yield from batches_of(method, problem, seed, epoch)
+
+
+def batches_of(method: Method, problem: Problem, seed: int, epoch: int) -> Iterator[Batch]:
+    """The batches of one epoch, in a random order."""
     budget, examples = method.budget(problem), method.examples(problem, seed)
-    for epoch in range(budget.epochs):
-        rows = examples.rows("train", budget.rows or problem.rows, seed, epoch)
-        order = torch.randperm(len(rows), generator=torch.Generator().manual_seed(seed + epoch))
-        for start in range(0, len(rows) - budget.batch_size + 1, budget.batch_size):
-            yield rows.batch(order[start : start + budget.batch_size])
+    rows = examples.rows("train", budget.rows or problem.rows, seed, epoch)
+    order = torch.randperm(len(rows), generator=torch.Generator().manual_seed(seed + epoch))
+    for start in range(0, len(rows) - budget.batch_size + 1, budget.batch_size):
+        yield rows.batch(order[start : start + budget.batch_size])
 
 
 def steps_of(method: Method, problem: Problem, seed: int) -> int:
-    """The number of batches of a training."""
+    """The number of batches of a training; of its longest, where `settled` may end it."""
     budget = method.budget(problem)
     rows = len(method.examples(problem, seed).rows("train", budget.rows or problem.rows, seed))
     return budget.epochs * (rows // budget.batch_size)
 
 
+def settled(epochs: Sequence[Progress]) -> bool:
+    """Whether more training is of little use: examples fit, or the loss has stopped falling.
+
+    The loss has stopped if none of the last three epochs is 2 % below the best one before them.
+    Training examples alone decide.
+    """
+    accuracy = epochs[-1].accuracy
+    if accuracy is not None and accuracy >= FITTED:
+        return True
+    before, last = ([epoch.loss for epoch in part] for part in (epochs[:-3], epochs[-3:]))
+    return bool(before) and min(last) > 0.98 * min(before)
+
+
 def trained(method: Method, problem: Problem, seed: int) -> dict[str, Any]:
     """The record of one training, with its test scores."""
-    steps, examples = steps_of(method, problem, seed), method.examples(problem, seed)
-    learner = method.start(problem, examples, seed, steps)
+    budget, examples = method.budget(problem), method.examples(problem, seed)
+    learner = method.start(problem, examples, seed, steps_of(method, problem, seed))
     learner.model.train()
-    start, count = time.perf_counter(), 0
-    for step, batch in enumerate(batches(method, problem, seed)):
-        learner.step(batch)
-        count += len(batch.targets)
-        if sys.stderr.isatty() and step % 20 == 0:
-            print(f"\r{problem.title}, {method.name}, seed {seed}: {step / steps:.0%}", end="",
-                  file=sys.stderr, flush=True)  # fmt: skip
+    history: list[Progress] = []
+    start, steps = time.perf_counter(), 0
+    for epoch in range(budget.epochs):
+        found = [learner.step(batch) for batch in batches_of(method, problem, seed, epoch)]
+        history.append(mean(found))
+        steps += len(found)
+        if sys.stderr.isatty():
+            print(f"{problem.title}, {method.name}, seed {seed}, epoch {epoch + 1} of "
+                  f"{budget.epochs}: loss {history[-1].loss:.4f}", file=sys.stderr)  # fmt: skip
+        if budget.until_settled and settled(history):
+            break
     seconds = time.perf_counter() - start
     test = examples.rows("test", problem.test_rows, TEST_SEED)
     scores = evaluate(learner.model, test, examples.theory, "cpu")
     return {
         "kind": "accuracy", "problem": problem.name, "method": method.name, "seed": seed,
-        "examples": count, "batch_size": method.budget(problem).batch_size, "steps": steps,
-        "scores": scores, "seconds": seconds,
+        "examples": steps * budget.batch_size, "batch_size": budget.batch_size, "steps": steps,
+        "training": [epoch._asdict() for epoch in history], "scores": scores, "seconds": seconds,
     }  # fmt: skip
+
+
+def mean(found: Sequence[Progress]) -> Progress:
+    """Loss and training accuracy of an epoch."""
+    accuracies = [each.accuracy for each in found if each.accuracy is not None]
+    return Progress(
+        statistics.fmean(each.loss for each in found),
+        statistics.fmean(accuracies) if accuracies else None,
+    )
 
 
 def timed(problem: Problem, methods: Sequence[Method]) -> Iterator[dict[str, Any]]:

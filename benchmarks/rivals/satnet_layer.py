@@ -6,7 +6,7 @@ Settings are those of SATNet's authors where they give any (`exps/sudoku.py` and
 the repository locuslab/SATNet; Wang et al., *SATNet*, ICML 2019): binary cross-entropy, Adam at
 0.002 for the clauses and 0.00001 for the network, no clipping, at most 40 iterations; 600 clauses
 and 300 auxiliary variables for a Sudoku, in batches of 40. They have no example of the size of the
-other problems: their parity of two bits has 4 clauses and 4 auxiliary variables. Ours, 32 and 16,
+other problems: their parity of two bits has 4 clauses and 4 auxiliary variables. Ours, 64 and 32,
 are enough for the sums of two digits if their bits are given (`python satnet_layer.py`).
 """
 
@@ -21,7 +21,7 @@ from smtlayer.theory import Symbol
 from smtlayer_studies.tasks.addition.theory import addition_theory
 from smtlayer_studies.tasks.base import Model
 
-SMALL, MEDIUM, SUDOKU = (32, 16), (64, 32), (600, 300)  # clauses and auxiliary variables
+MEDIUM, SUDOKU = (64, 32), (600, 300)  # clauses and auxiliary variables
 CLAUSE_RATE, NETWORK_RATE = 2e-3, 1e-5
 _EPS = 1e-6
 
@@ -98,7 +98,7 @@ def learns_addition(steps: int = 300) -> float:
     pairs = torch.cartesian_prod(torch.arange(10), torch.arange(10))
     logits = 6.0 * theory.encode(a=pairs[:, 0], b=pairs[:, 1])
     wanted = (theory.encode_outputs(total=pairs.sum(-1)) > 0).float()
-    head = SatNetHead(theory, *SMALL)
+    head = SatNetHead(theory, *MEDIUM)
     optimizer = torch.optim.Adam(head.parameters(), CLAUSE_RATE)
     for _ in range(steps):
         some = torch.randint(100, (64,))

@@ -13,7 +13,7 @@ from torch import nn
 
 import learn
 import learning_table
-from learners import METHODS, InTurn
+from learners import METHODS, Budget, InTurn, Progress
 from problems import PROBLEMS, LeNet, Problem, digit_theory, hint_reader
 from satnet_layer import SatNetHead, output_variables
 from smtlayer import Theory, one_hot
@@ -48,6 +48,9 @@ def test_a_method_is_trained_and_scored(name):
     assert (record["examples"], record["steps"], record["batch_size"]) == (64, 4, 16)
     assert 0 <= record["scores"]["accuracy"] <= 1
     assert ("symbols" in record["scores"]) == (name != "conventional")
+    (epoch,) = record["training"]
+    assert epoch["loss"] > 0
+    assert 0 <= epoch["accuracy"] <= 1
 
 
 def test_a_training_follows_from_its_seed():
@@ -91,6 +94,32 @@ def test_satnet_gets_the_columns_and_its_answer_comes_back():
     assert torch.allclose(found[0], torch.zeros(4))  # neither y nor b is known: one half
     assert torch.allclose(found[1, 1:].sigmoid(), torch.tensor([4.0, 1.0, 2.0]).softmax(0))
     assert head.eval()(logits)[1, 1:].tolist() == [1, -1, -1]
+
+
+def test_a_training_is_settled_if_it_fits_or_no_longer_improves():
+    def epochs(*losses):
+        return [Progress(loss, 0.5) for loss in losses]
+
+    assert not learn.settled(epochs(1.0))
+    assert not learn.settled(epochs(1.0, 1.0, 1.0))  # three epochs are always allowed
+    assert learn.settled(epochs(1.0, 1.0, 1.0, 0.99))
+    assert not learn.settled(epochs(1.0, 0.97, 1.0, 1.0))
+    assert learn.settled(epochs(1.0, 0.97, 1.0, 1.0, 0.96))
+    assert learn.settled([Progress(1.0, 0.98), Progress(0.5, 0.99)])
+    assert not learn.settled([Progress(1.0, 0.99), Progress(0.5, 0.98)])
+    assert not learn.settled([Progress(1.0)])  # no accuracy
+
+
+def test_a_training_ends_when_it_is_settled(monkeypatch):
+    seen = []
+    monkeypatch.setattr(learn, "settled", lambda epochs: seen.append(len(epochs)) or len(seen) == 2)
+    for until_settled, count in ((True, 2), (False, 3)):
+        budget = Budget(3, 16, until_settled=until_settled)
+        method = replace(METHODS["conventional"], budgets={TINY.name: budget})
+        record = learn.trained(method, TINY, seed=0)
+        assert (len(record["training"]), record["steps"]) == (count, 4 * count)
+        assert record["examples"] == 64 * count
+    assert seen == [1, 2]
 
 
 def test_digits_by_softmax_have_the_same_examples():
@@ -185,14 +214,14 @@ def test_a_table_has_means_spreads_and_what_the_paper_reports():
     rows = learning_table.accuracy_rows(records, problems)
     assert rows == [
         ("ours, `anneal_core`", "98.0 ± 1.0", "–"),  # noqa: RUF001
-        ("SATNet, 32 clauses", "20.0 ± 10.0", "–"),  # noqa: RUF001
+        ("SATNet, 64 clauses", "20.0 ± 10.0", "–"),  # noqa: RUF001
         ("SATNet, 600 clauses", "–", "0.0 (1)"),  # noqa: RUF001
         ("SATNet, paper †", "10.0", "0.0"),
         ("Scallop, paper †", "33.7", "–"),  # noqa: RUF001
         ("SMTLayer, paper †", "98.1", "66.0"),
     ]
     assert learning_table.seconds_rows(records, problems) == [
-        ("SATNet, 32 clauses", "1.2", "–"),  # noqa: RUF001
+        ("SATNet, 64 clauses", "1.2", "–"),  # noqa: RUF001
     ]
     slow = [{"kind": "seconds", "method": "ours", "problem": problems[1], "per_1000": 448.7}]
     assert learning_table.seconds_rows(slow, problems)[0][2] == "449"
