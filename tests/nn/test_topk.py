@@ -1,15 +1,16 @@
-"""`topk`: the most probable models by enumeration, `marginal` in the limit, its refusals."""
+"""`topk`: the most probable models by enumeration, `log_prob` in the limit, its refusals."""
 
 import re
 
 import pytest
 import torch
+import torch.nn.functional as F
 import z3
 from test_posterior import distribution, targets_of
 
 from helpers import input_gradient, random_logits
 from smtlayer import Circuit, Sat, SMTLayer, Table, Theory, one_hot
-from smtlayer.nn import anneal, core, marginal, mix, topk
+from smtlayer.nn import anneal, core, mix, topk
 from smtlayer.solvers.circuit import circuit as circuit_module
 from smtlayer.testing import THEORIES, random_finite_theory
 
@@ -36,14 +37,37 @@ def test_it_pushes_towards_the_mean_of_the_most_probable_models(theory, k, backe
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_with_enough_models_it_is_marginal(seed):
+def test_with_enough_models_it_is_the_gradient_of_log_prob(seed):
     theory = random_finite_theory(seed)
     logits, slope = random_logits(8, theory.n_inputs), random_logits(8, theory.n_outputs, 1)
+    scale = slope.abs().sum(-1, keepdim=True) / theory.n_inputs
     for backend in (Table(), Circuit()):
-        rules = (marginal, topk(k=1 << 14))
-        layers = (SMTLayer(theory, backend=backend, backward=rule) for rule in rules)
-        gradients = [input_gradient(layer, logits, slope) for layer in layers]
-        torch.testing.assert_close(*gradients)
+        layer = SMTLayer(theory, backend=backend, backward=topk(k=1 << 14))
+        found = input_gradient(layer, logits, slope)
+        leaf = logits.clone().requires_grad_()
+        layer.log_prob(leaf, -slope.sign()).where(found.any(-1), 0).sum().backward()
+        torch.testing.assert_close(found, -leaf.grad * scale)
+
+
+@pytest.mark.parametrize("k", [1, 2, 3])
+def test_it_is_the_gradient_of_the_probability_of_these_models(k):
+    """Bits and a one-hot symbol, by autograd of a sum over the k best of all models."""
+    a, b, y = z3.Int("a"), z3.BitVec("b", 2), z3.Bool("y")
+    theory = Theory(y == (a + z3.BV2Int(b) > 3), [one_hot(a, range(4)), b], [y])
+    logits = random_logits(5, 6)
+    leaf = logits.clone().requires_grad_()
+    values, bits = leaf[:, :4].log_softmax(-1), leaf[:, 4:]
+    models = [
+        values[:, i] + (F.logsigmoid(bits[:, 0] * (2 * (j // 2) - 1)))
+        + F.logsigmoid(bits[:, 1] * (2 * (j % 2) - 1))
+        for i in range(4) for j in range(4) if i + j > 3
+    ]  # fmt: skip
+    (-torch.stack(models).topk(k, dim=0).values.logsumexp(0)).sum().backward()
+    for backend in (Table(), Circuit()):
+        layer = SMTLayer(theory, backend=backend, backward=topk(k=k))
+        found = input_gradient(layer, logits, torch.full((5, 1), -6.0).double())  # a scale of 1
+        torch.testing.assert_close(found, leaf.grad)
+        torch.testing.assert_close(found[:, :4].sum(-1), torch.zeros(5).double())
 
 
 @pytest.mark.parametrize("k", [1, 4])

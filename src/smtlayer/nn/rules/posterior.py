@@ -8,7 +8,7 @@ known take no part. Unlike `core` and `maxsmt`, these rules push every row on wh
 opinion, including rows whose outputs are as wanted.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, Self, final
 
 import torch
@@ -26,6 +26,7 @@ from smtlayer.nn.rules.base import Blame, BlameRule, Question, whole_status, wit
 from smtlayer.nn.weights import LEAST_WEIGHT
 from smtlayer.solvers import Solver, Status
 from smtlayer.solvers.base import WeighsModels
+from smtlayer.solvers.reading import read
 
 
 @dataclass(frozen=True, slots=True, repr=False, kw_only=True)
@@ -55,13 +56,8 @@ class PosteriorRule(BlameRule):
         return rule_text(self.name, self)
 
     def _log_odds(self, question: Question) -> Tensor:
-        """Logits over the temperature, 0 where an input is not known: (B, n) float64.
-
-        Those of facts are infinite.
-        """
-        known = torch.where(question.signs != 0, question.logits.double(), 0)
-        odds = known / value_at(self.temperature, question.progress)
-        return torch.where(question.facts, question.signs * torch.inf, odds)
+        """Logits over the temperature, infinite for facts: (B, n) float64."""
+        return _evidence(question) / value_at(self.temperature, question.progress)
 
 
 @final
@@ -124,7 +120,9 @@ class TopKRule(PosteriorRule):
         """Returns the inputs to push in each row."""
         ranker = with_ranks(solver, self)
         best = ranker.topk(self._log_odds(question), question.wanted, self.k)
-        return _towards(question, best.status, best.inputs)
+        prior = read(solver.theory, _evidence(question)).mean
+        pull = (prior - best.inputs).to(question.logits.dtype)
+        return replace(_towards(question, best.status, best.inputs), targets=None, pull=pull)
 
 
 @final
@@ -160,17 +158,24 @@ topk = TopKRule()
 """Pushes the inputs towards the mean of the k most probable models of P: `topk(k=5)`.
 
 `k=3` by default, `temperature=1` as for the other rules of this kind. All other models count as
-impossible, so a model that is not among the first k has no effect until it is. With enough models
-it is `marginal`; with `k=1` it pushes towards the single most probable model.
+impossible, so a model that is not among the first k has no effect until it is. With `k=1` it pushes
+towards the single most probable model.
 
-This is the gradient of Scallop's provenance `difftopkproofs`, where each proof is one model: the
-gradient of the probability of the k most probable proofs of the label. It needs a backend that
-ranks models, `Table` or `Circuit`.
+Up to the scale of a row, it is the gradient of the negative log-probability of these models, with
+the columns of a one-hot symbol read by softmax; with enough models, that of `SMTLayer.log_prob`.
+Scallop's provenance `difftopkproofs` computes the same where each proof of the label is one model.
+It needs a backend that ranks models, `Table` or `Circuit`.
 
 Reference:
     Huang et al., *Scallop: From Probabilistic Deductive Databases to Scalable Differentiable
     Reasoning*, NeurIPS 2021.
 """
+
+
+def _evidence(question: Question) -> Tensor:
+    """Logits, 0 where an input is not known, infinite for facts: (B, n) float64."""
+    known = torch.where(question.signs != 0, question.logits.double(), 0)
+    return torch.where(question.facts, question.signs * torch.inf, known)
 
 
 def _perturbed(solver: Solver, question: Question, odds: Tensor) -> Blame:
