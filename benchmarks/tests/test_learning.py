@@ -11,12 +11,14 @@ import torch
 import z3
 from torch import nn
 
+import klay_addition
 import learn
 import learning_table
+import mnist_addition
 from learners import METHODS, Budget, InTurn, Progress
 from problems import PROBLEMS, LeNet, Problem, digit_theory, hint_reader
 from satnet_layer import SatNetHead, output_variables
-from smtlayer import Theory, one_hot
+from smtlayer import SMTLayer, Theory, one_hot
 
 ROOT = Path(__file__).parents[2]
 OPTIONS = {"name": "mnist-addition", "percent": 10, "data": "sample"}
@@ -94,6 +96,18 @@ def test_satnet_gets_the_columns_and_its_answer_comes_back():
     assert torch.allclose(found[0], torch.zeros(4))  # neither y nor b is known: one half
     assert torch.allclose(found[1, 1:].sigmoid(), torch.tensor([4.0, 1.0, 2.0]).softmax(0))
     assert head.eval()(logits)[1, 1:].tolist() == [1, -1, -1]
+
+
+def test_klay_is_trained_by_the_likelihood_that_ours_has(monkeypatch):
+    layer = SMTLayer(mnist_addition.addition_theory(1))  # in KLay's place
+    monkeypatch.setattr(klay_addition, "to_klay", lambda diagram: None)
+    monkeypatch.setattr(klay_addition, "log_likelihood", lambda circuit: layer.log_prob)
+    losses = [
+        [learner.step(batch).loss for batch in learn.batches(method, TINY, 0)]
+        for method in (METHODS["klay"], METHODS["likelihood-digits"])
+        for learner in [method.start(TINY, method.examples(TINY, 0), 0, 4)]
+    ]
+    assert losses[0] == pytest.approx(losses[1], rel=1e-5)
 
 
 def test_a_training_is_settled_if_it_fits_or_no_longer_improves():
