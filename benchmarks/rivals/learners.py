@@ -326,6 +326,11 @@ METHODS: dict[str, Method] = {
             "the same as `anneal_core`", ours("anneal_core"), ENDS, reads_digits=True,
         ),
         Method(
+            "ours-digits-15", "ours, `anneal_core`, digits by softmax, 15 epochs", THEORY,
+            "the same as `anneal_core`", ours("anneal_core"), frozenset({"mnist-addition-10"}),
+            reads_digits=True, budgets={"mnist-addition-10": Budget(15, 128)},
+        ),
+        Method(
             "likelihood-digits", "ours, exact likelihood, digits by softmax", THEORY,
             "the same as exact likelihood", ours("core", likelihood), ENDS, reads_digits=True,
         ),
@@ -360,9 +365,12 @@ METHODS: dict[str, Method] = {
         Method(
             "deepproblog", "DeepProbLog", "a logic program",
             "[its example](https://github.com/ML-KULeuven/deepproblog/tree/master/src/deepproblog/"
-            "examples/MNIST): batches of 2, one epoch of 30,000 pairs, Adam at 0.001",
-            deepproblog, ENDS, module="deepproblog", reads_digits=True,
-            budgets=dict.fromkeys(ENDS, Budget(1, 2, 30_000)),
+            "examples/MNIST): batches of 2, one epoch of 30,000 pairs of digits (15,000 of "
+            "2-digit numbers), Adam at 0.001",
+            deepproblog, ENDS | {"long-addition-2"}, module="deepproblog", reads_digits=True,
+            budgets={
+                **dict.fromkeys(ENDS, Budget(1, 2, 30_000)), "long-addition-2": Budget(1, 2),
+            },
         ),
         Method(
             "klay", "KLay", "our decision diagram", "`log` semiring; the rest as exact likelihood",
