@@ -164,7 +164,9 @@ towards the single most probable model.
 Up to the scale of a row, it is the gradient of the negative log-probability of these models, with
 the columns of a one-hot symbol read by softmax; with enough models, that of `SMTLayer.log_prob`.
 Scallop's provenance `difftopkproofs` computes the same where each proof of the label is one model.
-It needs a backend that ranks models, `Table` or `Circuit`.
+Only the differences between the logits of a one-hot symbol are trained. If outputs matter during
+training, use `forward="maxsmt"`, which depends on nothing else. It needs a backend that ranks
+models, `Table` or `Circuit`.
 
 Reference:
     Huang et al., *Scallop: From Probabilistic Deductive Databases to Scalable Differentiable
