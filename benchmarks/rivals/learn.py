@@ -81,7 +81,7 @@ def trained(method: Method, problem: Problem, seed: int) -> dict[str, Any]:
         if sys.stderr.isatty():
             print(f"{problem.title}, {method.name}, seed {seed}, epoch {epoch + 1} of "
                   f"{budget.epochs}: loss {history[-1].loss:.4f}", file=sys.stderr)  # fmt: skip
-        if budget.until_settled and settled(history):
+        if budget.until_settled and len(history) >= problem.epochs and settled(history):
             break
     seconds = time.perf_counter() - start
     test = examples.rows("test", problem.test_rows, TEST_SEED)

@@ -114,7 +114,7 @@ class Budget:
     epochs: int
     batch_size: int
     rows: int | None = None
-    until_settled: bool = False  # `learn.settled` ends it, after these epochs at the latest
+    until_settled: bool = False  # `learn.settled` ends it, between the problem's epochs and these
 
 
 @dataclass(frozen=True, eq=False)
@@ -287,8 +287,9 @@ def _trained(
 THEORY = "the theory"
 SATNET = "[Wang et al., ICML 2019](https://github.com/locuslab/SATNet/blob/master/exps/sudoku.py)"
 SATNET_ALONE = (
-    f"{SATNET}: Adam, 0.002 for the clauses; 0.001 for the network, as for the others; until its "
-    "training accuracy is 99 % or its training loss stops falling, at most an hour"
+    f"{SATNET}: Adam, 0.002 for the clauses; 0.001 for the network, as for the others; at least "
+    "the epochs of the others, then until its training accuracy is 99 % or its training loss stops "
+    "falling, at most an hour"
 )
 SETTLED = {
     **dict.fromkeys(ENDS, Budget(40, 128, until_settled=True)),

@@ -134,6 +134,11 @@ def test_a_training_ends_when_it_is_settled(monkeypatch):
         assert (len(record["training"]), record["steps"]) == (count, 4 * count)
         assert record["examples"] == 64 * count
     assert seen == [1, 2]
+    method = replace(
+        METHODS["conventional"], budgets={TINY.name: Budget(3, 16, until_settled=True)}
+    )
+    monkeypatch.setattr(learn, "settled", lambda epochs: True)
+    assert len(learn.trained(method, replace(TINY, epochs=2), seed=0)["training"]) == 2  # at least
 
 
 def test_digits_by_softmax_have_the_same_examples():
