@@ -80,7 +80,7 @@ def trained(method: Method, problem: Problem, seed: int) -> dict[str, Any]:
         steps += len(found)
         if sys.stderr.isatty():
             print(f"{problem.title}, {method.name}, seed {seed}, epoch {epoch + 1} of "
-                  f"{budget.epochs}: loss {history[-1].loss:.4f}", file=sys.stderr)  # fmt: skip
+                  f"{budget.epochs}: {_text(history[-1])}", file=sys.stderr)  # fmt: skip
         if budget.until_settled and len(history) >= problem.epochs and settled(history):
             break
     seconds = time.perf_counter() - start
@@ -91,6 +91,11 @@ def trained(method: Method, problem: Problem, seed: int) -> dict[str, Any]:
         "examples": steps * budget.batch_size, "batch_size": budget.batch_size, "steps": steps,
         "training": [epoch._asdict() for epoch in history], "scores": scores, "seconds": seconds,
     }  # fmt: skip
+
+
+def _text(epoch: Progress) -> str:
+    right = "" if epoch.accuracy is None else f", training accuracy {epoch.accuracy:.1%}"
+    return f"loss {epoch.loss:.4f}{right}"
 
 
 def mean(found: Sequence[Progress]) -> Progress:

@@ -274,7 +274,8 @@ def _accuracy_notes(results: Sequence[Result], count: int) -> tuple[str, ...]:
     notes = dict.fromkeys(f" {experiment.note}" for experiment in quoted if experiment.note)
     return (
         _seeds_note(results, count) + "".join(notes),
-        f"{QUOTED} {QUOTED_FROM} SATNet and Scallop were not run here.",
+        f"{QUOTED} {QUOTED_FROM} SATNet and Scallop were not run with these networks; "
+        "*Compared by running it* trains SATNet and Scallop's gradient with smaller ones.",
         "Same budget: a dense head in place of the layer, with the optimiser, epochs and shifts of "
         "*ours*. Paper's recipe: its optimiser, epochs, pre-training and rules, except for what "
         "the last column lists.",
