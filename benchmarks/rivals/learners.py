@@ -340,21 +340,12 @@ METHODS: dict[str, Method] = {
             satnet(1e-3, satnet_layer.MEDIUM), ENDS | OTHERS, module="satnet", budgets=SETTLED,
         ),
         Method(
-            "satnet-digits", "SATNet, 64 clauses, digits by softmax", "examples only",
-            "the same; digits by softmax are its authors' reading of a Sudoku",
-            satnet(1e-3, satnet_layer.MEDIUM), ENDS, module="satnet", reads_digits=True,
-            budgets=SETTLED,
-        ),
-        Method(
             "satnet-pretrained", "SATNet after pre-training, 64 clauses", "examples only",
             f"{SATNET}: 0.002 for the clauses and 0.00001 for the network, after the paper's "
             "pre-training with a dense head: 3 + 5 epochs, liar's puzzle 15 + 5",
-            satnet(satnet_layer.NETWORK_RATE, satnet_layer.MEDIUM, pretrained=True), ENDS | OTHERS,
-            module="satnet",
-            budgets={
-                **dict.fromkeys(ENDS, Budget(8, 128)), "visual-algebra-1": Budget(8, 64),
-                "liars-puzzle": Budget(20, 32),
-            },
+            satnet(satnet_layer.NETWORK_RATE, satnet_layer.MEDIUM, pretrained=True),
+            frozenset({"mnist-addition-100", "liars-puzzle"}), module="satnet",
+            budgets={"mnist-addition-100": Budget(8, 128), "liars-puzzle": Budget(20, 32)},
         ),
         Method(
             "satnet-sudoku", "SATNet, 600 clauses", "examples only",
@@ -366,16 +357,13 @@ METHODS: dict[str, Method] = {
         Method(
             "deepproblog", "DeepProbLog", "a logic program",
             "[its example](https://github.com/ML-KULeuven/deepproblog/tree/master/src/deepproblog/"
-            "examples/MNIST): batches of 2, one epoch of 30,000 pairs of digits (15,000 of "
-            "2-digit numbers), Adam at 0.001",
-            deepproblog, ENDS | {"long-addition-2"}, module="deepproblog", reads_digits=True,
-            budgets={
-                **dict.fromkeys(ENDS, Budget(1, 2, 30_000)), "long-addition-2": Budget(1, 2),
-            },
+            "examples/MNIST): batches of 2, one epoch of 30,000 pairs of digits, Adam at 0.001",
+            deepproblog, ENDS, module="deepproblog", reads_digits=True,
+            budgets=dict.fromkeys(ENDS, Budget(1, 2, 30_000)),
         ),
         Method(
             "klay", "KLay", "our decision diagram", "`log` semiring; the rest as exact likelihood",
-            klay, ENDS | LONG, module="klay", reads_digits=True,
+            klay, ENDS, module="klay", reads_digits=True,
         ),
         Method(
             "ltn", "LTNtorch", "a fuzzy formula",
