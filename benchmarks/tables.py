@@ -62,8 +62,9 @@ def recorded(records: Records) -> str:
     dates = [record["written"][:10] for record in records]
     when = " to ".join(dict.fromkeys((min(dates), max(dates))))
     commits = sorted({record["commit"] or "not recorded" for record in records})
+    named = ", ".join(commits) if len(commits) < 5 else f"{len(commits)}, named in the records"
     machines = sorted({(r["machine"] or {}).get("processor", "not recorded") for r in records})
-    return f"Recorded {when}; commit: {', '.join(commits)}; processor: {', '.join(machines)}."
+    return f"Recorded {when}; commits: {named}; processor: {', '.join(machines)}."
 
 
 def ratios() -> str:
@@ -359,6 +360,7 @@ TABLES = {
     "rivals": rivals,
     "learning": learning,
     "learning-shares": partial(learning, learning_table.SHARES, 3),
+    "learning-epochs": partial(learning, learning_table.EPOCHS, 2),
     "learning-long": partial(learning, learning_table.LONG),
     "learning-seconds": learning_seconds,
     "learning-methods": learning_methods,

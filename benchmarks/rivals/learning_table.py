@@ -14,6 +14,7 @@ ENDS = ("mnist-addition-10", "mnist-addition-100", "visual-algebra-1", "liars-pu
         "visual-sudoku-10")  # fmt: skip
 TIMED = ENDS[1:]  # a step of MNIST+ 10 % takes as long as one of 100 %
 SHARES = tuple(f"mnist-addition-{percent}" for percent in (10, 25, 50, 75, 100))
+EPOCHS = ("mnist-addition-10", "mnist-addition-10-longer")
 LONG = tuple(f"long-addition-{length}" for length in (2, 4, 15))
 QUOTED = {
     "satnet": "SATNet, paper †",

@@ -121,6 +121,11 @@ def _addition(percent: int) -> Problem:
     return Problem(f"mnist-addition-{percent}", title, options, lambda: LeNet(4), 5, 128)
 
 
+def _longer(problem: Problem, epochs: int) -> Problem:
+    title = f"{problem.title}, {epochs} epochs"
+    return replace(problem, name=f"{problem.name}-longer", title=title, epochs=epochs)
+
+
 def _long(length: int, epochs: int) -> Problem:
     options = {"name": "long-addition", "length": length}
     title = f"{length}-digit addition"
@@ -133,6 +138,7 @@ PROBLEMS: dict[str, Problem] = {
     problem.name: problem
     for problem in (
         *(_addition(percent) for percent in (10, 25, 50, 75, 100)),
+        _longer(_addition(10), 15),
         Problem(
             "visual-algebra-1", "Visual algebra #1", {"name": "visual-algebra", "configuration": 1},
             lambda: LeNet(4), 5, 64,
