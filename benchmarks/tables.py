@@ -62,9 +62,11 @@ def recorded(records: Records) -> str:
     dates = [record["written"][:10] for record in records]
     when = " to ".join(dict.fromkeys((min(dates), max(dates))))
     commits = sorted({record["commit"] or "not recorded" for record in records})
-    named = ", ".join(commits) if len(commits) < 5 else f"{len(commits)}, named in the records"
+    of = f"commit: {', '.join(commits)}"
+    if len(commits) > 5:
+        of = f"{len(commits)} commits, named in the records"
     machines = sorted({(r["machine"] or {}).get("processor", "not recorded") for r in records})
-    return f"Recorded {when}; commits: {named}; processor: {', '.join(machines)}."
+    return f"Recorded {when}; {of}; processor: {', '.join(machines)}."
 
 
 def ratios() -> str:
