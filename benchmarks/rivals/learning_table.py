@@ -27,23 +27,23 @@ NONE = "–"  # noqa: RUF001
 
 def accuracy_rows(records: Records, problems: Sequence[str], least: int = 1) -> list[Row]:
     """Test accuracy of methods on some problems, at least so many, then what the paper reports."""
-    found = [(method, _cells(records, method, problems)) for method in METHODS.values()]
-    rows = _joined([(method.title, cells) for method, cells in found])
-    quoted = [
+    rows = [(method.title, *_cells(records, method, problems)) for method in METHODS.values()] + [
         (title, *(_quoted(problem, name) for problem in problems)) for name, title in QUOTED.items()
     ]
-    return [row for row in rows + quoted if len(row) - 1 - row.count(NONE) >= least]
+    return [row for row in rows if len(row) - 1 - row.count(NONE) >= least]
 
 
 def seconds_rows(records: Records, problems: Sequence[str]) -> list[Row]:
     """Seconds of training per 1,000 examples, of the methods timed in one run."""
     times = {(r["method"], r["problem"]): r for r in records if r["kind"] == "seconds"}
-    found = []
+    rows = []
     for method in METHODS.values():
         own = [times.get((method.name, problem)) for problem in problems]
-        cells = tuple(NONE if one is None else _seconds(one["per_1000"]) for one in own)
-        found.append((method.title, cells))
-    return _joined(found)
+        if any(own):
+            rows.append(
+                (method.title, *(_seconds(one["per_1000"]) if one else NONE for one in own))
+            )
+    return rows
 
 
 def method_rows() -> list[Row]:
@@ -78,15 +78,6 @@ def _mean(values: list[float]) -> str:
 
 def _seconds(value: float) -> str:
     return f"{value:.0f}" if value >= 10 else f"{value:.2g}"
-
-
-def _joined(rows: Sequence[tuple[str, Row]]) -> list[Row]:
-    """Rows with a value; those of the same title, which have other problems, are one."""
-    found: dict[str, list[str]] = {}
-    for title, cells in rows:
-        kept = found.setdefault(title, [NONE] * len(cells))
-        found[title] = [new if old == NONE else old for old, new in zip(kept, cells, strict=True)]
-    return [(title, *cells) for title, cells in found.items() if set(cells) != {NONE}]
 
 
 def _quoted(problem: str, method: str) -> str:

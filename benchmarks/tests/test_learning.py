@@ -233,14 +233,14 @@ def test_a_table_has_means_spreads_and_what_the_paper_reports():
     rows = learning_table.accuracy_rows(records, problems)
     assert rows == [
         ("ours, `anneal_core`", "98.0 ± 1.0", "–"),  # noqa: RUF001
-        ("SATNet, 64 clauses, until settled", "20.0 ± 10.0", "–"),  # noqa: RUF001
-        ("SATNet, 600 clauses, 4 epochs", "–", "0.0 (1)"),  # noqa: RUF001
+        (METHODS["satnet"].title, "20.0 ± 10.0", "–"),  # noqa: RUF001
+        (METHODS["satnet-sudoku"].title, "–", "0.0 (1)"),  # noqa: RUF001
         ("SATNet, paper †", "10.0", "0.0"),
         ("Scallop, paper †", "33.7", "–"),  # noqa: RUF001
         ("SMTLayer, paper †", "98.1", "66.0"),
     ]
     assert learning_table.seconds_rows(records, problems) == [
-        ("SATNet, 64 clauses, until settled", "1.2", "–"),  # noqa: RUF001
+        (METHODS["satnet"].title, "1.2", "–"),  # noqa: RUF001
     ]
     slow = [{"kind": "seconds", "method": "ours", "problem": problems[1], "per_1000": 448.7}]
     assert learning_table.seconds_rows(slow, problems)[0][2] == "449"
