@@ -22,7 +22,8 @@ from typing import Any
 
 import torch
 
-from learners import METHODS, InTurn, Learner, Method, Progress
+from learners import InTurn, Learner, Progress
+from methods import METHODS, Method
 from problems import PROBLEMS, Problem
 from smtlayer_cli.provenance import here
 from smtlayer_studies.runs.metrics import TEST_SEED, evaluate

@@ -1,8 +1,7 @@
-"""What is compared: our layer with several rules, and other libraries in its place."""
+"""Trainings of our layer with several rules, and of other libraries in its place."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from importlib.util import find_spec
 from typing import Any, NamedTuple, Protocol
 
 import torch
@@ -13,25 +12,20 @@ import klay_addition
 import ltn_addition
 import mnist_addition
 import satnet_layer
+import scallop_loss
 from mnist_addition import Pairs
-from problems import DigitReading, LeNet, Problem
+from problems import LeNet, Problem
 from smtlayer import SMTLayer
 from smtlayer.loop import Stepper
 from smtlayer.solvers.circuit.compilation import to_diagram
 from smtlayer.theory import Theory
-from smtlayer_studies.runs.losses import cross_entropy, likelihood
+from smtlayer_studies.runs.losses import cross_entropy
 from smtlayer_studies.runs.optimizers import learning_rate
 from smtlayer_studies.runs.run_options import TrainOptions
 from smtlayer_studies.tasks.base import Batch, Model, Rows, SplitName
 from smtlayer_studies.tasks.networks import DenseHead
 
 Compute = Callable[[Model, Batch], tuple[Tensor, Tensor]]
-ADDITION = frozenset(f"mnist-addition-{percent}" for percent in (10, 25, 50, 75, 100))
-ENDS = frozenset({"mnist-addition-10", "mnist-addition-100"})
-LONG = frozenset(f"long-addition-{length}" for length in (2, 4, 15))
-OTHERS = frozenset({"visual-algebra-1", "liars-puzzle"})
-SUDOKU = frozenset({"visual-sudoku-10"})
-LONGER = frozenset({"mnist-addition-10-longer"})
 
 
 class Examples(Protocol):
@@ -108,57 +102,6 @@ class Setting:
     steps: int
 
 
-@dataclass(frozen=True)
-class Budget:
-    """The length of a training, where it is not that of the problem."""
-
-    epochs: int
-    batch_size: int
-    rows: int | None = None
-    until_settled: bool = False  # `learn.settled` ends it, between the problem's epochs and these
-
-
-@dataclass(frozen=True, eq=False)
-class Method:
-    """A way to learn the problems."""
-
-    name: str
-    title: str
-    needs: str  # what it is given
-    settings: str  # and their source
-    make: Callable[[Setting], Learner]
-    problems: frozenset[str]
-    module: str | None = None  # of the library
-    reads_digits: bool = False  # digits are one-hot symbols on MNIST addition, too
-    budgets: Mapping[str, Budget] = field(default_factory=dict)
-
-    def missing(self) -> str | None:
-        """Why it cannot run here, and what to do; None if it can."""
-        if self.module is None or find_spec(self.module) is not None:
-            return None
-        file = f"benchmarks/rivals/requirements/{self.name.partition('-')[0]}.txt"
-        return f"{self.module} is not installed. Install it as {file} says."
-
-    def budget(self, problem: Problem) -> Budget:
-        """The length of a training."""
-        own = self.budgets.get(problem.name)
-        return own or Budget(problem.epochs, problem.batch_size, problem.rows)
-
-    def examples(self, problem: Problem, seed: int) -> Examples:
-        """The examples of a problem, with the columns that this method reads."""
-        task = problem.task(seed)
-        return DigitReading(task) if self._one_hot(problem) else task
-
-    def start(self, problem: Problem, examples: Examples, seed: int, steps: int) -> Learner:
-        """A new training, with weights by the seed."""
-        torch.manual_seed(seed)
-        network = LeNet(10) if self._one_hot(problem) else problem.network()
-        return self.make(Setting(problem, examples, network, steps))
-
-    def _one_hot(self, problem: Problem) -> bool:
-        return self.reads_digits and problem.name.startswith("mnist")
-
-
 def ours(rule: str, compute: Compute = cross_entropy) -> Callable[[Setting], Learner]:
     """Our layer with a blame rule, or with another loss."""
 
@@ -167,6 +110,15 @@ def ours(rule: str, compute: Compute = cross_entropy) -> Callable[[Setting], Lea
         return _trained(Model(at.network, layer), at.problem.train, at.steps, compute)
 
     return make
+
+
+def scallop(at: Setting) -> Learner:
+    """Our layer with the loss and the optimiser of Scallop's examples."""
+    layer = SMTLayer(at.examples.theory)
+    model = Model(at.network, layer)
+    optimizer = torch.optim.Adam(model.parameters(), scallop_loss.RATE)
+    stepper = Stepper(model, optimizer, total=at.steps)
+    return Gradient(model, stepper, scallop_loss.scallop_loss(layer))
 
 
 def conventional(at: Setting) -> Learner:
@@ -283,94 +235,3 @@ def _trained(
     )
     stepper = Stepper(model, optimizer, total=steps, clip=options.clip, schedule=rate)
     return Gradient(model, stepper, compute)
-
-
-THEORY = "the theory"
-SATNET = "[Wang et al., ICML 2019](https://github.com/locuslab/SATNet/blob/master/exps/sudoku.py)"
-SATNET_ALONE = (
-    f"{SATNET}: Adam, 0.002 for the clauses; 0.001 for the network, as for the others; at least "
-    "the epochs of the others, then until its training accuracy is 99 % or its training loss stops "
-    "falling (2 % in three epochs), at most 40 epochs (liar's puzzle 100)"
-)
-SETTLED = {
-    **dict.fromkeys(ENDS, Budget(40, 128, until_settled=True)),
-    "visual-algebra-1": Budget(40, 64, until_settled=True),
-    "liars-puzzle": Budget(100, 32, until_settled=True),
-}
-METHODS: dict[str, Method] = {
-    method.name: method
-    for method in (
-        Method(
-            "conventional", "conventional network", "examples only",
-            "a dense head of 512", conventional, ADDITION | OTHERS | SUDOKU,
-        ),
-        Method(
-            "ours", "ours, `anneal_core`", THEORY, "one rule for every problem",
-            ours("anneal_core"), ADDITION | LONGER | OTHERS | SUDOKU,
-        ),
-        Method(
-            "likelihood", "ours, exact likelihood", THEORY, "`log_prob` as the loss",
-            ours("core", likelihood), ENDS | LONGER | OTHERS | LONG,
-        ),
-        Method(
-            "topk", "top-k proofs, ours", THEORY,
-            "k = 3, as in [Scallop's examples]"
-            "(https://github.com/scallop-lang/scallop/blob/master/experiments/mnist/sum_2.py); the "
-            "loss is the negative log-probability of the label's proofs, theirs the binary "
-            "cross-entropy over all answers",
-            ours("topk(k=3)"), ADDITION | LONGER | OTHERS | LONG,
-        ),
-        Method(
-            "topk-digits", "top-k proofs, ours, digits by softmax", THEORY,
-            "the same; digits are one-hot symbols, as in Scallop's examples",
-            ours("topk(k=3)"), ADDITION | LONGER, reads_digits=True,
-        ),
-        Method(
-            "ours-digits", "ours, `anneal_core`, digits by softmax", THEORY,
-            "the same as `anneal_core`", ours("anneal_core"), ENDS | LONGER, reads_digits=True,
-        ),
-        Method(
-            "likelihood-digits", "ours, exact likelihood, digits by softmax", THEORY,
-            "the same as exact likelihood", ours("core", likelihood), ENDS | LONGER,
-            reads_digits=True,
-        ),
-        Method(
-            "satnet", "SATNet, 64 clauses, until settled", "examples only", SATNET_ALONE,
-            satnet(1e-3, satnet_layer.MEDIUM), ENDS | OTHERS, module="satnet", budgets=SETTLED,
-        ),
-        Method(
-            "satnet-pretrained", "SATNet, 64 clauses, after pre-training", "examples only",
-            f"{SATNET}: 0.002 for the clauses and 0.00001 for the network, after the paper's "
-            "pre-training with a dense head: 3 + 5 epochs, liar's puzzle 15 + 5",
-            satnet(satnet_layer.NETWORK_RATE, satnet_layer.MEDIUM, pretrained=True),
-            frozenset({"mnist-addition-100", "liars-puzzle"}), module="satnet",
-            budgets={"mnist-addition-100": Budget(8, 128), "liars-puzzle": Budget(20, 32)},
-        ),
-        Method(
-            "satnet-sudoku", "SATNet, 600 clauses, 8 epochs", "examples only",
-            f"{SATNET}: 300 auxiliary variables, batches of 40, 0.002 and 0.00001; 8 epochs "
-            "take an hour (its authors train for 100, on 9,000 boards and a GPU)",
-            satnet(satnet_layer.NETWORK_RATE, satnet_layer.SUDOKU), SUDOKU, module="satnet",
-            budgets={"visual-sudoku-10": Budget(8, 40)},
-        ),
-        Method(
-            "deepproblog", "DeepProbLog, 1 epoch", "a logic program",
-            "[its example](https://github.com/ML-KULeuven/deepproblog/tree/master/src/deepproblog/"
-            "examples/MNIST): batches of 2, one epoch of 30,000 pairs of digits, Adam at 0.001",
-            deepproblog, ENDS, module="deepproblog", reads_digits=True,
-            budgets=dict.fromkeys(ENDS, Budget(1, 2, 30_000)),
-        ),
-        Method(
-            "klay", "KLay", "our decision diagram", "`log` semiring; the rest as exact likelihood",
-            klay, ENDS, module="klay", reads_digits=True,
-        ),
-        Method(
-            "ltn", "LTNtorch", "a fuzzy formula",
-            "[its authors' example](https://github.com/logictensornetworks/logictensornetworks/"
-            "blob/master/examples/mnist/single_digits_addition.ipynb): batches of 16, Adam at "
-            "0.001, its operators and their schedule",
-            ltn, ENDS, module="ltn", reads_digits=True,
-            budgets=dict.fromkeys(ENDS, Budget(5, 16, 60_000)),
-        ),
-    )
-}  # fmt: skip

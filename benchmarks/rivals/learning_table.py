@@ -4,7 +4,7 @@ import statistics
 from collections.abc import Sequence
 from typing import Any
 
-from learners import METHODS, Method
+from methods import METHODS, Method
 from problems import PROBLEMS
 from smtlayer_studies.reports.paper import EXPERIMENTS
 

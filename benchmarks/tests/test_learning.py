@@ -15,7 +15,9 @@ import klay_addition
 import learn
 import learning_table
 import mnist_addition
-from learners import METHODS, Budget, InTurn, Progress
+import scallop_loss
+from learners import InTurn, Progress
+from methods import METHODS, Budget
 from problems import PROBLEMS, LeNet, Problem, digit_theory, hint_reader
 from satnet_layer import SatNetHead, output_variables
 from smtlayer import SMTLayer, Theory, one_hot
@@ -43,9 +45,12 @@ def _satnet(monkeypatch):
     monkeypatch.setitem(sys.modules, "satnet", SimpleNamespace(SATNet=Copies, __spec__="here"))
 
 
-@pytest.mark.parametrize("name", ["conventional", "ours", "likelihood", "topk", "topk-digits"])
+@pytest.mark.parametrize(
+    "name", ["conventional", "ours", "likelihood", "topk", "topk-digits", "topk-answers"]
+)
 def test_a_method_is_trained_and_scored(name):
-    record = learn.trained(METHODS[name], TINY, seed=1)
+    method = replace(METHODS[name], budgets={})
+    record = learn.trained(method, TINY, seed=1)
     assert (record["problem"], record["method"], record["seed"]) == (TINY.name, name, 1)
     assert (record["examples"], record["steps"], record["batch_size"]) == (64, 4, 16)
     assert 0 <= record["scores"]["accuracy"] <= 1
@@ -96,6 +101,34 @@ def test_satnet_gets_the_columns_and_its_answer_comes_back():
     assert torch.allclose(found[0], torch.zeros(4))  # neither y nor b is known: one half
     assert torch.allclose(found[1, 1:].sigmoid(), torch.tensor([4.0, 1.0, 2.0]).softmax(0))
     assert head.eval()(logits)[1, 1:].tolist() == [1, -1, -1]
+
+
+def test_an_answer_is_as_probable_as_its_most_probable_proofs():
+    layer, logits = SMTLayer(digit_theory()), torch.randn(4, 20, dtype=torch.float64)
+    answers = scallop_loss.all_answers(layer)
+    assert layer.theory.decode(answers)["total"].tolist() == list(range(19))
+    logits.requires_grad_()
+    a, b = (part.softmax(-1) for part in logits.split(10, -1))
+    proofs = [[a[:, i] * b[:, total - i] for i in range(10) if 0 <= total - i < 10]
+              for total in range(19)]  # fmt: skip
+    by_hand = [torch.stack(each, -1).sort(descending=True).values[:, :3].sum(-1) for each in proofs]
+    expected = torch.stack(by_hand, -1)
+    found = scallop_loss.answer_probabilities(layer, logits, answers, k=3)
+    torch.testing.assert_close(found, expected)
+    weights = torch.randn_like(expected)
+    gradients = [
+        torch.autograd.grad((each * weights).sum(), logits)[0] for each in (found, expected)
+    ]
+    torch.testing.assert_close(*gradients)
+
+
+def test_wrong_answers_lose_probability_by_the_loss_of_scallop():
+    examples = METHODS["topk-answers"].examples(TINY, 0)
+    learner = METHODS["topk-answers"].start(TINY, examples, 0, 40)
+    batch = examples.rows("train", 16, 0).batch(torch.arange(16))
+    losses = [learner.step(batch) for _ in range(40)]
+    assert losses[0].loss == pytest.approx(0.2, abs=0.05)  # 19 answers, all about as probable
+    assert losses[-1].loss < 0.7 * losses[0].loss
 
 
 def test_klay_is_trained_by_the_likelihood_that_ours_has(monkeypatch):
@@ -201,7 +234,7 @@ def test_results_are_added_to_a_file_once(tmp_path, monkeypatch, capsys):
 
 
 def test_what_cannot_run_is_skipped_and_wrong_names_are_refused(monkeypatch, capsys):
-    monkeypatch.setattr("learners.find_spec", lambda _: None)
+    monkeypatch.setattr("methods.find_spec", lambda _: None)
     assert learn.main(["--methods", "satnet-sudoku"]) == 0
     assert capsys.readouterr().err == (
         "skipped satnet-sudoku: satnet is not installed. "
