@@ -128,7 +128,7 @@ def test_wrong_answers_lose_probability_by_the_loss_of_scallop():
     batch = examples.rows("train", 16, 0).batch(torch.arange(16))
     losses = [learner.step(batch) for _ in range(40)]
     assert losses[0].loss == pytest.approx(0.2, abs=0.05)  # 19 answers, all about as probable
-    assert losses[-1].loss < 0.7 * losses[0].loss
+    assert losses[-1].loss < 0.8 * losses[0].loss
 
 
 def test_klay_is_trained_by_the_likelihood_that_ours_has(monkeypatch):
