@@ -7,7 +7,6 @@ A picture contains the digest of its records; to draw one again anyway, delete i
 """
 
 import json
-import re
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import fields, replace
@@ -18,6 +17,13 @@ from typing import Any
 sys.path.append(str(Path(__file__).parent / "rivals"))
 import learning_table
 from smtlayer_benchmarks.circuits import HEADINGS, Compilation
+from smtlayer_benchmarks.lab_rows import (
+    LAB_HEADS,
+    READING_HEADS,
+    grounded_seeds,
+    lab_rows,
+    reading_rows,
+)
 from smtlayer_benchmarks.rival_rows import RIVAL_HEADS, rival_rows
 from smtlayer_benchmarks.scaling import Cost
 from smtlayer_benchmarks.scaling_plot import draw_scaling
@@ -187,61 +193,14 @@ def trainings() -> Records:
 
 def lab() -> str:
     """Rules by problems, with the default learning rates."""
-    rows = [
-        (name, *(lab_cell(problem, rule, 3, 20) for problem in LAB_PROBLEMS))
-        for name, rule in LAB_RULES.items()
-    ]
-    return f"{table(('rule', *LAB_PROBLEMS.values()), rows)}\n\n{recorded(read('lab'))}"
-
-
-LAB_PROBLEMS = {
-    "mnist-addition-10": "addition 10 %",
-    "mnist-addition-100": "addition 100 %",
-    "visual-algebra": "algebra",
-    "liars-puzzle": "liar's puzzle",
-    "liars-puzzle-as-printed": "liar's, as printed",
-}
-MIX = "mix(core, marginal)"
-COOL = "marginal(temperature=anneal(8, 1, until=0.3, shape='geometric'))"
-LAB_RULES = {
-    **{f"`{rule}`": rule for rule in ("core", "maxsmt", "sample", "marginal", MIX, "anneal_core")},
-    "`anneal_core` without cooling": f"schedule((0.5, {MIX}), (1, core))",
-    "without shaking": f"schedule((0.3, {COOL}), (1, core))",
-    "without cores": COOL,
-}
-
-
-def lab_cell(problem: str, rule: str, lr: float, late_lr: float) -> str:
-    """The number of grounded seeds, with the mean test accuracy if not all are."""
-    record = lab_record(problem, lr, late_lr, rule)
-    seeds, run = record["seeds"], next(run for run in record["runs"] if run["rule"] == rule)
-    if run["grounded"] == seeds:
-        return f"**{seeds}**"
-    return f"{run['grounded']} ({100 * run['mean']:.0f} %)"
-
-
-def lab_record(problem: str, lr: float, late_lr: float, rule: str = "core") -> dict[str, Any]:
-    """The first record of the lab with these options and this rule."""
-    return next(
-        record
-        for record in read("lab")
-        if (record["problem"], record["options"]["lr"], record["options"]["late_lr"])
-        == (problem, lr, late_lr)
-        and any(run["rule"] == rule for run in record["runs"])
-    )
+    found = read("lab")
+    return f"{table(LAB_HEADS, lab_rows(found))}\n\n{recorded(found)}"
 
 
 def readings() -> str:
     """Readings of the liar's sentences that are consistent with the training set, by split."""
     text = (HERE / "results" / "liars_readings.txt").read_text()
-    rows: dict[str, list[str]] = {}
-    for split, count, kinds in re.findall(r"(split \d+): (\d+) readings fit;.*: (.*) \(", text):
-        right = {float(a): int(n) for n, a in re.findall(r"(\d+) x ([\d.]+)%", kinds)}
-        mean = sum(a * n for a, n in right.items()) / int(count)
-        rows.setdefault(split, []).extend([count, str(right[100.0]), f"{mean:.0f} %"])
-    kinds = ("with both", "as printed")
-    heads = ("", *(head for kind in kinds for head in (f"{kind}: consistent", "right", "mean")))
-    return table(heads, [(split, *cells) for split, cells in rows.items()])
+    return table(READING_HEADS, reading_rows(text))
 
 
 def table1(folder: Path = ROOT / "studies" / "results") -> str:
@@ -339,8 +298,7 @@ def sudoku_ratio() -> str:
 
 def algebra_as_printed() -> str:
     """The number of seeds from which `core` learns the bare equation in the lab."""
-    record = lab_record("visual-algebra-as-printed", 3, 20)
-    return f"{record['runs'][0]['grounded']} of {record['seeds']}"
+    return grounded_seeds(read("lab"), "visual-algebra-as-printed")
 
 
 def time(ms: float) -> str:

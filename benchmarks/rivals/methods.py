@@ -174,10 +174,10 @@ METHODS: dict[str, Method] = {
         Method(
             "ltn", "LTNtorch", "a fuzzy formula",
             "[its authors' example](https://github.com/logictensornetworks/logictensornetworks/"
-            "blob/master/examples/mnist/single_digits_addition_ltn.py): batches of 32, Adam at "
+            "blob/master/examples/mnist/single_digits_addition.ipynb): batches of 16, Adam at "
             "0.001, its operators and their schedule",
             ltn, ENDS, module="ltn", reads_digits=True,
-            budgets=dict.fromkeys(ENDS, Budget(5, 32, 60_000)),
+            budgets=dict.fromkeys(ENDS, Budget(5, 16, 60_000)),
         ),
     )
 }  # fmt: skip
