@@ -69,7 +69,11 @@ def settled(epochs: Sequence[Progress]) -> bool:
 
 
 def trained(method: Method, problem: Problem, seed: int) -> dict[str, Any]:
-    """The record of one training, with its test scores."""
+    """The record of one training, with its test scores.
+
+    Answers are the method's own; `model_accuracy` has those of the most probable model, as our
+    layer gives them, where they differ.
+    """
     budget, examples = method.budget(problem), method.examples(problem, seed)
     learner = method.start(problem, examples, seed, steps_of(method, problem, seed))
     learner.model.train()
@@ -87,6 +91,10 @@ def trained(method: Method, problem: Problem, seed: int) -> dict[str, Any]:
     seconds = time.perf_counter() - start
     test = examples.rows("test", problem.test_rows, TEST_SEED)
     scores = evaluate(learner.model, test, examples.theory, "cpu")
+    answering = method.answering(learner.model, problem)
+    if answering is not None:
+        own = evaluate(answering, test, examples.theory, "cpu")
+        scores = scores | own | {"model_accuracy": scores["accuracy"]}
     return {
         "kind": "accuracy", "problem": problem.name, "method": method.name, "seed": seed,
         "examples": steps * budget.batch_size, "batch_size": budget.batch_size, "steps": steps,

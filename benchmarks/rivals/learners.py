@@ -12,7 +12,7 @@ import klay_addition
 import ltn_addition
 import mnist_addition
 import satnet_layer
-import scallop_loss
+from answers import scallop_loss
 from mnist_addition import Pairs
 from problems import LeNet, Problem
 from smtlayer import SMTLayer
@@ -26,6 +26,7 @@ from smtlayer_studies.tasks.base import Batch, Model, Rows, SplitName
 from smtlayer_studies.tasks.networks import DenseHead
 
 Compute = Callable[[Model, Batch], tuple[Tensor, Tensor]]
+PROOFS = 3  # of each answer, as in Scallop's examples
 
 
 class Examples(Protocol):
@@ -113,12 +114,11 @@ def ours(rule: str, compute: Compute = cross_entropy) -> Callable[[Setting], Lea
 
 
 def scallop(at: Setting) -> Learner:
-    """Our layer with the loss and the optimiser of Scallop's examples."""
+    """Our top-k proofs with the loss of Scallop's examples, Adam at 0.001."""
     layer = SMTLayer(at.examples.theory)
     model = Model(at.network, layer)
-    optimizer = torch.optim.Adam(model.parameters(), scallop_loss.RATE)
-    stepper = Stepper(model, optimizer, total=at.steps)
-    return Gradient(model, stepper, scallop_loss.scallop_loss(layer))
+    optimizer = torch.optim.Adam(model.parameters(), 1e-3)
+    return Gradient(model, Stepper(model, optimizer, total=at.steps), scallop_loss(layer, PROOFS))
 
 
 def conventional(at: Setting) -> Learner:

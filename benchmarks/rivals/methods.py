@@ -7,8 +7,9 @@ from importlib.util import find_spec
 import torch
 
 import satnet_layer
-import scallop_loss
+from answers import ALL, MostProbableAnswer
 from learners import (
+    PROOFS,
     Examples,
     Learner,
     Setting,
@@ -22,6 +23,7 @@ from learners import (
 )  # fmt: skip
 from problems import DigitReading, LeNet, Problem
 from smtlayer_studies.runs.losses import likelihood
+from smtlayer_studies.tasks.base import Model
 
 ADDITION = frozenset(f"mnist-addition-{percent}" for percent in (10, 25, 50, 75, 100))
 ENDS = frozenset({"mnist-addition-10", "mnist-addition-100"})
@@ -54,6 +56,7 @@ class Method:
     module: str | None = None  # of the library
     reads_digits: bool = False  # digits are one-hot symbols on MNIST addition, too
     budgets: Mapping[str, Budget] = field(default_factory=dict)
+    proofs: int | None = None  # models that count for an answer; None: the layer answers
 
     def missing(self) -> str | None:
         """Why it cannot run here, and what to do; None if it can."""
@@ -77,6 +80,15 @@ class Method:
         torch.manual_seed(seed)
         network = LeNet(10) if self._one_hot(problem) else problem.network()
         return self.make(Setting(problem, examples, network, steps))
+
+    def answering(self, model: Model, problem: Problem) -> Model | None:
+        """The model with the most probable answer; None if the layer answers.
+
+        Answers of long sums cannot be listed, so the layer answers there.
+        """
+        if self.proofs is None or problem.name in LONG or model.layer is None:
+            return None
+        return Model(model.network, MostProbableAnswer(model.layer, self.proofs))
 
     def _one_hot(self, problem: Problem) -> bool:
         return self.reads_digits and problem.name.startswith("mnist")
@@ -107,7 +119,7 @@ METHODS: dict[str, Method] = {
         ),
         Method(
             "likelihood", "ours, exact likelihood", THEORY, "`log_prob` as the loss",
-            ours("core", likelihood), ENDS | LONGER | OTHERS | LONG,
+            ours("core", likelihood), ENDS | LONGER | OTHERS | LONG, proofs=ALL,
         ),
         Method(
             "topk", "top-k proofs, ours", THEORY,
@@ -115,21 +127,21 @@ METHODS: dict[str, Method] = {
             "(https://github.com/scallop-lang/scallop/blob/master/experiments/mnist/sum_2.py); the "
             "loss is the negative log-probability of the label's proofs, theirs the binary "
             "cross-entropy over all answers",
-            ours("topk(k=3)"), ADDITION | LONGER | OTHERS | LONG,
+            ours(f"topk(k={PROOFS})"), ADDITION | LONGER | OTHERS | LONG, proofs=PROOFS,
         ),
         Method(
             "topk-digits", "top-k proofs, ours, digits by softmax", THEORY,
             "the same; digits are one-hot symbols, as in Scallop's examples",
-            ours("topk(k=3)"), ADDITION | LONGER, reads_digits=True,
+            ours(f"topk(k={PROOFS})"), ADDITION | LONGER, reads_digits=True, proofs=PROOFS,
         ),
         Method(
             "topk-answers", "top-k proofs, ours, Scallop's loss, digits by softmax", THEORY,
             "the same, with the loss and the settings of Scallop's example: binary cross-entropy "
             "over all answers, batches of 64 on MNIST+, Adam at 0.001",
-            scallop, ADDITION | LONGER | OTHERS, reads_digits=True,
+            scallop, ADDITION | LONGER | OTHERS, reads_digits=True, proofs=PROOFS,
             budgets={
-                **dict.fromkeys(ADDITION, Budget(5, scallop_loss.BATCH_SIZE, 60_000)),
-                **dict.fromkeys(LONGER, Budget(15, scallop_loss.BATCH_SIZE, 60_000)),
+                **dict.fromkeys(ADDITION, Budget(5, 64, 60_000)),
+                **dict.fromkeys(LONGER, Budget(15, 64, 60_000)),
             },
         ),
         Method(
@@ -139,7 +151,7 @@ METHODS: dict[str, Method] = {
         Method(
             "likelihood-digits", "ours, exact likelihood, digits by softmax", THEORY,
             "the same as exact likelihood", ours("core", likelihood), ENDS | LONGER,
-            reads_digits=True,
+            reads_digits=True, proofs=ALL,
         ),
         Method(
             "satnet", "SATNet, 64 clauses, until settled", "examples only", SATNET_ALONE,
@@ -164,20 +176,20 @@ METHODS: dict[str, Method] = {
             "deepproblog", "DeepProbLog, 1 epoch", "a logic program",
             "[its example](https://github.com/ML-KULeuven/deepproblog/tree/master/src/deepproblog/"
             "examples/MNIST): batches of 2, one epoch of 30,000 pairs of digits, Adam at 0.001",
-            deepproblog, ENDS, module="deepproblog", reads_digits=True,
+            deepproblog, ENDS, module="deepproblog", reads_digits=True, proofs=ALL,
             budgets=dict.fromkeys(ENDS, Budget(1, 2, 30_000)),
         ),
         Method(
             "klay", "KLay", "our decision diagram", "`log` semiring; the rest as exact likelihood",
-            klay, ENDS, module="klay", reads_digits=True,
+            klay, ENDS, module="klay", reads_digits=True, proofs=ALL,
         ),
         Method(
             "ltn", "LTNtorch", "a fuzzy formula",
             "[its authors' example](https://github.com/logictensornetworks/logictensornetworks/"
-            "blob/master/examples/mnist/single_digits_addition.ipynb): batches of 16, Adam at "
+            "blob/master/examples/mnist/single_digits_addition_ltn.py): batches of 32, Adam at "
             "0.001, its operators and their schedule",
             ltn, ENDS, module="ltn", reads_digits=True,
-            budgets=dict.fromkeys(ENDS, Budget(5, 16, 60_000)),
+            budgets=dict.fromkeys(ENDS, Budget(5, 32, 60_000)),
         ),
     )
 }  # fmt: skip

@@ -11,11 +11,11 @@ import torch
 import z3
 from torch import nn
 
+import answers
 import klay_addition
 import learn
 import learning_table
 import mnist_addition
-import scallop_loss
 from learners import InTurn, Progress
 from methods import METHODS, Budget
 from problems import PROBLEMS, LeNet, Problem, digit_theory, hint_reader
@@ -55,6 +55,7 @@ def test_a_method_is_trained_and_scored(name):
     assert (record["examples"], record["steps"], record["batch_size"]) == (64, 4, 16)
     assert 0 <= record["scores"]["accuracy"] <= 1
     assert ("symbols" in record["scores"]) == (name != "conventional")
+    assert ("model_accuracy" in record["scores"]) == (name not in ("conventional", "ours"))
     (epoch,) = record["training"]
     assert epoch["loss"] > 0
     assert 0 <= epoch["accuracy"] <= 1
@@ -105,21 +106,46 @@ def test_satnet_gets_the_columns_and_its_answer_comes_back():
 
 def test_an_answer_is_as_probable_as_its_most_probable_proofs():
     layer, logits = SMTLayer(digit_theory()), torch.randn(4, 20, dtype=torch.float64)
-    answers = scallop_loss.all_answers(layer)
-    assert layer.theory.decode(answers)["total"].tolist() == list(range(19))
+    every = answers.all_answers(layer)
+    assert layer.theory.decode(every)["total"].tolist() == list(range(19))
     logits.requires_grad_()
     a, b = (part.softmax(-1) for part in logits.split(10, -1))
     proofs = [[a[:, i] * b[:, total - i] for i in range(10) if 0 <= total - i < 10]
               for total in range(19)]  # fmt: skip
     by_hand = [torch.stack(each, -1).sort(descending=True).values[:, :3].sum(-1) for each in proofs]
     expected = torch.stack(by_hand, -1)
-    found = scallop_loss.answer_probabilities(layer, logits, answers, k=3)
+    found = answers.answer_probabilities(layer, logits, every, k=3)
     torch.testing.assert_close(found, expected)
     weights = torch.randn_like(expected)
     gradients = [
         torch.autograd.grad((each * weights).sum(), logits)[0] for each in (found, expected)
     ]
     torch.testing.assert_close(*gradients)
+
+
+def test_the_most_probable_answer_need_not_be_that_of_the_most_probable_model():
+    size, y = z3.Int("size"), z3.Bool("y")
+    layer = SMTLayer(Theory(y == (size > 0), [one_hot(size, range(4))], [y]), inference="maxsmt")
+    logits = torch.tensor([[0.4, 0.25, 0.25, 0.1], [0.7, 0.1, 0.1, 0.1]]).log()
+    assert layer.eval()(logits).tolist() == [[-1], [-1]]
+    by_all = answers.MostProbableAnswer(layer, answers.ALL)
+    assert by_all(logits).tolist() == [[1], [-1]]
+    assert answers.MostProbableAnswer(layer, 1)(logits).tolist() == [[-1], [-1]]
+
+
+def test_a_method_is_scored_by_its_own_answers(monkeypatch):
+    method = METHODS["likelihood"]
+    record = learn.trained(method, TINY, seed=0)
+    monkeypatch.setattr(answers.MostProbableAnswer, "forward", lambda self, z: self.answers[:1]
+                        .repeat(len(z), 1).to(z))  # fmt: skip
+    other = learn.trained(method, TINY, seed=0)
+    assert other["scores"]["model_accuracy"] == record["scores"]["model_accuracy"]
+    assert other["scores"]["accuracy"] < 0.1  # 0 + 0 alone is right
+    assert other["scores"]["symbols"] == record["scores"]["symbols"]
+    long = PROBLEMS["long-addition-2"]
+    model = method.start(TINY, method.examples(TINY, 0), 0, 4).model
+    assert method.answering(model, long) is None
+    assert METHODS["ours"].answering(model, TINY) is None
 
 
 def test_wrong_answers_lose_probability_by_the_loss_of_scallop():
