@@ -135,9 +135,9 @@ METHODS: dict[str, Method] = {
             ours(f"topk(k={PROOFS})"), ADDITION | LONGER, reads_digits=True, proofs=PROOFS,
         ),
         Method(
-            "topk-answers", "top-k proofs, ours, Scallop's loss, digits by softmax", THEORY,
-            "the same, with the loss and the settings of Scallop's example: binary cross-entropy "
-            "over all answers, batches of 64 on MNIST+, Adam at 0.001",
+            "topk-answers", "top-k proofs, ours, Scallop's loss", THEORY,
+            "k = 3, with the loss and the settings of Scallop's example: binary cross-entropy over "
+            "all answers, Adam at 0.001; on MNIST+ digits by softmax and batches of 64",
             scallop, ADDITION | OTHERS, reads_digits=True, proofs=PROOFS,
             budgets=dict.fromkeys(ADDITION, Budget(5, 64, 60_000)),
         ),
