@@ -168,9 +168,9 @@ def rivals() -> str:
     return f"{table(RIVAL_HEADS, rival_rows(found))}\n\n{recorded(found)}"
 
 
-def learning(problems: Sequence[str] = learning_table.ENDS, *options: Any) -> str:
+def learning(problems: Sequence[str] = learning_table.ENDS, least: int = 1) -> str:
     """Test accuracy of ours and of other libraries, trained on the same problems."""
-    rows = learning_table.accuracy_rows(trainings(), problems, *options)
+    rows = learning_table.accuracy_rows(trainings(), problems, least)
     return table(("test accuracy, %", *learning_table.titles(problems)), rows)
 
 
@@ -320,7 +320,7 @@ TABLES = {
     "rivals": rivals,
     "learning": learning,
     "learning-shares": partial(learning, learning_table.SHARES, 3),
-    "learning-epochs": partial(learning, learning_table.EPOCHS, 2, "model_accuracy"),
+    "learning-epochs": partial(learning, learning_table.EPOCHS, 2),
     "learning-long": partial(learning, learning_table.LONG),
     "learning-seconds": learning_seconds,
     "learning-methods": learning_methods,

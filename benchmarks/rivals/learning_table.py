@@ -25,16 +25,9 @@ SEEDS = 3  # of a cell without a number in brackets
 NONE = "–"  # noqa: RUF001
 
 
-def accuracy_rows(
-    records: Records, problems: Sequence[str], least: int = 1, score: str = "accuracy"
-) -> list[Row]:
-    """Test accuracy of methods on some problems, at least so many, then what the paper reports.
-
-    With the score `model_accuracy` all answers are those of our layer, where there is one.
-    """
-    rows = [
-        (method.title, *_cells(records, method, problems, score)) for method in METHODS.values()
-    ] + [
+def accuracy_rows(records: Records, problems: Sequence[str], least: int = 1) -> list[Row]:
+    """Test accuracy of methods on some problems, at least so many, then what the paper reports."""
+    rows = [(method.title, *_cells(records, method, problems)) for method in METHODS.values()] + [
         (title, *(_quoted(problem, name) for problem in problems)) for name, title in QUOTED.items()
     ]
     return [row for row in rows if len(row) - 1 - row.count(NONE) >= least]
@@ -63,10 +56,10 @@ def titles(problems: Sequence[str]) -> Row:
     return tuple(PROBLEMS[name].title for name in problems)
 
 
-def _cells(records: Records, method: Method, problems: Sequence[str], score: str) -> Row:
+def _cells(records: Records, method: Method, problems: Sequence[str]) -> Row:
     return tuple(
         _mean([
-            100 * r["scores"].get(score, r["scores"]["accuracy"])
+            100 * r["scores"]["accuracy"]
             for r in records
             if (r["kind"], r["method"], r["problem"]) == ("accuracy", method.name, problem)
         ])

@@ -138,8 +138,11 @@ METHODS: dict[str, Method] = {
             "topk-answers", "top-k proofs, ours, Scallop's loss", THEORY,
             "k = 3, with the loss and the settings of Scallop's example: binary cross-entropy over "
             "all answers, Adam at 0.001; on MNIST+ digits by softmax and batches of 64",
-            scallop, ADDITION | OTHERS, reads_digits=True, proofs=PROOFS,
-            budgets=dict.fromkeys(ADDITION, Budget(5, 64, 60_000)),
+            scallop, ADDITION | LONGER | OTHERS, reads_digits=True, proofs=PROOFS,
+            budgets={
+                **dict.fromkeys(ADDITION, Budget(5, 64, 60_000)),
+                **dict.fromkeys(LONGER, Budget(15, 64, 60_000)),
+            },
         ),
         Method(
             "ours-digits", "ours, `anneal_core`, digits by softmax", THEORY,

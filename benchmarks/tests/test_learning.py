@@ -302,11 +302,6 @@ def test_a_table_has_means_spreads_and_what_the_paper_reports():
         ("Scallop, paper †", "33.7", "–"),  # noqa: RUF001
         ("SMTLayer, paper †", "98.1", "66.0"),
     ]
-    both = [{"kind": "accuracy", "method": "topk", "problem": problems[0],
-             "scores": {"accuracy": 0.3, "model_accuracy": 0.2}}]  # fmt: skip
-    for score, cell in (("accuracy", "30.0 (1)"), ("model_accuracy", "20.0 (1)")):
-        first, *_ = learning_table.accuracy_rows([*records, *both], problems[:1], 1, score)[1:]
-        assert first == (METHODS["topk"].title, cell)
     assert learning_table.seconds_rows(records, problems) == [
         (METHODS["satnet"].title, "1.2", "–"),  # noqa: RUF001
     ]
