@@ -168,7 +168,8 @@ METHODS: dict[str, Method] = {
         Method(
             "satnet-sudoku", "SATNet, 600 clauses, 8 epochs", "examples only",
             f"{SATNET}: 300 auxiliary variables, batches of 40, 0.002 and 0.00001; 8 epochs "
-            "take an hour (its authors train for 100, on 9,000 boards and a GPU)",
+            "take an hour (its authors train for 100, on 9,000 boards and a GPU). Unlike theirs: "
+            "hints are one-hot and answers bits, each in variables of its own",
             satnet(satnet_layer.NETWORK_RATE, satnet_layer.SUDOKU), SUDOKU, module="satnet",
             budgets={"visual-sudoku-10": Budget(8, 40)},
         ),
