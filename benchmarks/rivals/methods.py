@@ -21,7 +21,7 @@ from learners import (
     satnet,
     scallop,
 )  # fmt: skip
-from problems import DigitReading, LeNet, Problem
+from problems import BoardReading, DigitReading, LeNet, Problem
 from smtlayer_studies.runs.losses import likelihood
 from smtlayer_studies.tasks.base import Model
 
@@ -54,7 +54,7 @@ class Method:
     make: Callable[[Setting], Learner]
     problems: frozenset[str]
     module: str | None = None  # of the library
-    reads_digits: bool = False  # digits are one-hot symbols on MNIST addition, too
+    reads_digits: bool = False  # digits are one-hot: sums' inputs, and answers of Sudokus
     budgets: Mapping[str, Budget] = field(default_factory=dict)
     proofs: int | None = None  # models that count for an answer; None: the layer answers
 
@@ -73,7 +73,9 @@ class Method:
     def examples(self, problem: Problem, seed: int) -> Examples:
         """The examples of a problem, with the columns that this method reads."""
         task = problem.task(seed)
-        return DigitReading(task) if self._one_hot(problem) else task
+        if self._one_hot(problem):
+            return DigitReading(task)
+        return BoardReading(task) if self.reads_digits and problem.name in SUDOKU else task
 
     def start(self, problem: Problem, examples: Examples, seed: int, steps: int) -> Learner:
         """A new training, with weights by the seed."""
@@ -166,12 +168,12 @@ METHODS: dict[str, Method] = {
             budgets={"mnist-addition-100": Budget(8, 128), "liars-puzzle": Budget(20, 32)},
         ),
         Method(
-            "satnet-sudoku", "SATNet, 600 clauses, 8 epochs", "examples only",
-            f"{SATNET}: 300 auxiliary variables, batches of 40, 0.002 and 0.00001; 8 epochs "
-            "take an hour (its authors train for 100, on 9,000 boards and a GPU). Unlike theirs: "
-            "hints are one-hot and answers bits, each in variables of its own",
+            "satnet-sudoku", "SATNet, 600 clauses, 10 epochs", "examples only",
+            f"{SATNET}: hints and answers are the same 729 one-hot variables; 300 auxiliary "
+            "variables, batches of 40, 0.002 and 0.00001. 10 epochs take an hour; its authors "
+            "train for 100, on 9,000 boards and a GPU. Their loss has the hints' digits, too",
             satnet(satnet_layer.NETWORK_RATE, satnet_layer.SUDOKU), SUDOKU, module="satnet",
-            budgets={"visual-sudoku-10": Budget(8, 40)},
+            reads_digits=True, budgets={"visual-sudoku-10": Budget(10, 40)},
         ),
         Method(
             "deepproblog", "DeepProbLog, 1 epoch", "a logic program",

@@ -20,6 +20,7 @@ from smtlayer_studies.tasks.base import Rows, SplitName, Task
 from smtlayer_studies.tasks.liars.network import SentenceReader
 from smtlayer_studies.tasks.options import make_task
 from smtlayer_studies.tasks.sudoku.network import HintReader
+from smtlayer_studies.tasks.sudoku.theory import sudoku_theory
 
 DIGIT = 28 * 28
 
@@ -106,6 +107,27 @@ class DigitReading:
         return replace(rows, symbols=self.theory.encode(**values))
 
 
+class BoardReading:
+    """Visual Sudoku whose answers are the same one-hot symbols as its hints."""
+
+    def __init__(self, task: Task) -> None:
+        self._task = task
+
+    @cached_property
+    def theory(self) -> Theory:
+        """The rules of Sudoku; hints and answers have the same columns."""
+        return board_theory()
+
+    def rows(self, split: SplitName, count: int, seed: int, epoch: int = 0) -> Rows:
+        """The same examples, with one-hot answers."""
+        rows = self._task.rows(split, count, seed, epoch)
+        assert rows.known is not None  # the cells with a hint
+        numbers = self._task.theory.decode((rows.targets > 0.5) * 2 - 1)
+        values = {name: torch.as_tensor(cell) for name, cell in numbers.items()}
+        targets = (self.theory.encode_outputs(**values) > 0).float()
+        return replace(rows, targets=targets, asked=~rows.known)
+
+
 @cache
 def digit_theory() -> Theory:
     """Two digits of ten columns each, and their sum in five bits."""
@@ -113,6 +135,14 @@ def digit_theory() -> Theory:
     total = z3.BitVec("total", 5)
     digits = [one_hot(digit, range(10)) for digit in (a, b)]
     return Theory(z3.BV2Int(total) == a + b, inputs=digits, outputs=[total])
+
+
+@cache
+def board_theory() -> Theory:
+    """The rules of Sudoku, with nine columns per cell for its hint and its answer alike."""
+    rules = sudoku_theory(reading="digits")
+    cells = [one_hot(symbol.term, symbol.values) for symbol in rules.input_symbols]
+    return Theory(rules.constraints, cells, cells)
 
 
 def _addition(percent: int) -> Problem:
