@@ -1,48 +1,26 @@
 """Trainings of ours and of other libraries: small ones run; the tables follow from records."""
 
 import json
-import sys
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 import torch
 import z3
-from torch import nn
 
 import answers
 import klay_addition
 import learn
 import learning_table
 import mnist_addition
-from learners import InTurn, Progress
+from learners import Progress
 from methods import METHODS, Budget
 from problems import PROBLEMS, LeNet, Problem, digit_theory, hint_reader
-from satnet_layer import SatNetHead, output_variables
 from smtlayer import SMTLayer, Theory, one_hot
 
 ROOT = Path(__file__).parents[2]
 OPTIONS = {"name": "mnist-addition", "percent": 10, "data": "sample"}
 TINY = Problem("mnist-addition-10", "tiny", OPTIONS, lambda: LeNet(4), 1, 16, 64, 50, timed=1)
-
-
-class Copies(nn.Module):
-    """In SATNet's place: gives what is known, and one half for the rest."""
-
-    def __init__(self, n, m, aux):
-        super().__init__()
-        self.size, self.weight = (n, m, aux), nn.Parameter(torch.zeros(n))
-
-    def forward(self, z, is_input):
-        assert z.shape == is_input.shape == (len(z), self.size[0])
-        assert is_input.dtype == torch.int32
-        return torch.where(is_input > 0, z, 0.5) + self.weight
-
-
-@pytest.fixture
-def _satnet(monkeypatch):
-    monkeypatch.setitem(sys.modules, "satnet", SimpleNamespace(SATNet=Copies, __spec__="here"))
 
 
 @pytest.mark.parametrize(
@@ -69,39 +47,6 @@ def test_a_training_follows_from_its_seed():
     first, same, other = (next(iter(network.parameters())) for network in weights)
     assert torch.equal(first, same)
     assert not torch.equal(first, other)
-
-
-@pytest.mark.usefixtures("_satnet")
-@pytest.mark.parametrize("name", ["satnet", "satnet-pretrained"])
-def test_satnet_is_trained_in_the_place_of_the_layer(name):
-    problem = replace(TINY, name="tiny", epochs=2)
-    learner = METHODS[name].start(problem, METHODS[name].examples(problem, 0), 0, 8)
-    assert isinstance(learner, InTurn) == (name == "satnet-pretrained")
-    before = learner.model.head.satnet.weight.detach().clone()
-    for step, batch in enumerate(learn.batches(METHODS[name], problem, 0)):
-        changed = not torch.equal(before, learner.model.head.satnet.weight)
-        assert changed == (step > (3 if name == "satnet-pretrained" else 0))
-        learner.step(batch)
-    assert "accuracy" in learn.trained(METHODS[name], problem, seed=0)["scores"]
-
-
-@pytest.mark.usefixtures("_satnet")
-def test_satnet_gets_the_columns_and_its_answer_comes_back():
-    a, b = z3.Ints("a b")
-    c, y = z3.Bools("c y")
-    theory = Theory([a + b == 3, y == c], [one_hot(a, range(3)), c, one_hot(b, range(3))],
-                    [y, one_hot(b, range(3))])  # fmt: skip
-    columns, count = output_variables(theory)
-    assert (columns.tolist(), count) == ([7, 4, 5, 6], 8)
-    head = SatNetHead(theory, 4, 2)
-    assert head.satnet.size == (8, 4, 2)
-    logits = torch.tensor(
-        [[1.0, 2.0, 3.0, -1.0, 0.0, 0.0, 0.0], [1.0, 2.0, 3.0, 1.0, 4.0, 1.0, 2.0]]
-    )
-    found = head(logits)
-    assert torch.allclose(found[0], torch.zeros(4))  # neither y nor b is known: one half
-    assert torch.allclose(found[1, 1:].sigmoid(), torch.tensor([4.0, 1.0, 2.0]).softmax(0))
-    assert head.eval()(logits)[1, 1:].tolist() == [1, -1, -1]
 
 
 def test_an_answer_is_as_probable_as_its_most_probable_proofs():
@@ -225,16 +170,6 @@ def test_methods_are_timed_in_turn():
     for record in found:
         assert record["range"][0] <= record["per_1000"] <= record["range"][1]
         assert record["beside"] == ["ours", "conventional"]
-
-
-@pytest.mark.usefixtures("_satnet")
-def test_pre_training_is_not_timed(monkeypatch):
-    calls, forward = [], Copies.forward
-    monkeypatch.setattr(Copies, "forward", lambda *given: calls.append(1) or forward(*given))
-    problem = replace(TINY, name="tiny", epochs=3)
-    (found,) = learn.timed(problem, [METHODS["satnet-pretrained"]])
-    assert len(calls) == 1 + learn.REPEATS
-    assert found["per_1000"] > 0
 
 
 def test_every_problem_has_its_network_and_a_budget():
