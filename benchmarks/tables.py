@@ -1,4 +1,4 @@
-"""Generates the tables and pictures of README.md and docs/explain from records.
+"""Generates the tables and pictures of README.md and docs from records.
 
 python benchmarks/tables.py          # prints the tables
 python benchmarks/tables.py --write  # updates the pages and outdated pictures
@@ -16,6 +16,7 @@ from typing import Any
 
 sys.path.append(str(Path(__file__).parent / "rivals"))
 import learning_table
+from learning_plot import draw_learning
 from smtlayer_benchmarks.circuits import HEADINGS, Compilation
 from smtlayer_benchmarks.lab_rows import (
     LAB_HEADS,
@@ -170,25 +171,20 @@ def rivals() -> str:
 
 def learning(problems: Sequence[str] = learning_table.ENDS, least: int = 1) -> str:
     """Test accuracy of ours and of other libraries, trained on the same problems."""
-    rows = learning_table.accuracy_rows(trainings(), problems, least)
+    rows = learning_table.accuracy_rows(read("learning"), problems, least)
     return table(("test accuracy, %", *learning_table.titles(problems)), rows)
 
 
 def learning_seconds(problems: Sequence[str] = learning_table.TIMED) -> str:
     """Seconds of training per 1,000 examples, with the origin of all records."""
-    rows = learning_table.seconds_rows(trainings(), problems)
+    rows = learning_table.seconds_rows(read("learning"), problems)
     heads = ("seconds per 1,000 examples", *learning_table.titles(problems))
-    return f"{table(heads, rows)}\n\n{recorded(trainings())}"
+    return f"{table(heads, rows)}\n\n{recorded(read('learning'))}"
 
 
 def learning_methods() -> str:
     """What each method is given, and its settings."""
     return table(("method", "is given", "settings"), learning_table.method_rows())
-
-
-def trainings() -> Records:
-    """The records of `benchmarks/rivals/learn.py`."""
-    return read("learning")
 
 
 def lab() -> str:
@@ -346,11 +342,15 @@ RESULTS = {
     "likelihood": likelihood,
 }
 
-# The function that draws each picture, and its records.
-PICTURES: dict[Path, tuple[Callable[[Path], None], list[Path]]] = {
+# The function that draws each picture, its records, and files that name what it shows.
+PICTURES: dict[Path, tuple[Callable[[Path], object], list[Path]]] = {
     EXPLAIN / "scaling.png": (draw_costs, [HERE / "results" / "cpu.jsonl"]),
     EXPLAIN / "phases.png": (draw_one_rule, [ROOT / "studies" / "results"]),
     EXPLAIN / "results.png": (draw_results, [ROOT / "studies" / "results"]),
+    ROOT / "docs" / "comparison.png": (
+        lambda path: draw_learning(read("learning"), path),
+        [HERE / "results" / "learning.jsonl", HERE / "rivals" / "methods.py"],
+    ),
 }
 
 

@@ -80,7 +80,12 @@ def _seconds(value: float) -> str:
     return f"{value:.0f}" if value >= 10 else f"{value:.2g}"
 
 
-def _quoted(problem: str, method: str) -> str:
+def quoted(problem: str, name: str) -> float | None:
+    """The test accuracy that the paper reports, in per cent; `name` is a key of `QUOTED`."""
     experiment = EXPERIMENTS.get(problem)
-    accuracy = None if experiment is None else experiment.accuracy(method)
+    return None if experiment is None else experiment.accuracy(name)
+
+
+def _quoted(problem: str, name: str) -> str:
+    accuracy = quoted(problem, name)
     return NONE if accuracy is None else f"{accuracy:.1f}"

@@ -14,6 +14,7 @@ import learn
 import learning_table
 import mnist_addition
 from learners import Progress
+from learning_plot import draw_learning
 from methods import METHODS, Budget
 from problems import PROBLEMS, LeNet, Problem, digit_theory, hint_reader
 from smtlayer import SMTLayer, Theory, one_hot
@@ -244,3 +245,28 @@ def test_a_table_has_means_spreads_and_what_the_paper_reports():
     assert learning_table.seconds_rows(slow, problems)[0][2] == "449"
     assert learning_table.titles(problems) == ("MNIST+ 10 %", "Visual Sudoku 10 %")
     assert len(learning_table.method_rows()) == len(METHODS)
+
+
+def test_the_picture_has_a_dot_per_seed_and_a_mark_per_quoted_figure(tmp_path, monkeypatch):
+    records = [
+        *accuracy("ours", "mnist-addition-10", 0.98, 0.99, 0.97),
+        *accuracy("satnet", "mnist-addition-100", 0.1, 0.3),
+        {"kind": "seconds", "method": "klay", "problem": "mnist-addition-10", "per_1000": 1.2},
+    ]
+    figures = []
+    monkeypatch.setattr("matplotlib.pyplot.close", figures.append)
+    draw_learning(records, tmp_path / "picture.png")
+    assert (tmp_path / "picture.png").stat().st_size > 10_000
+    panels = figures[0].axes
+    assert [axis.get_title() for axis in panels] == list(learning_table.titles(learning_table.ENDS))
+    names = [label.get_text() for label in panels[0].get_yticklabels()]
+    methods = ["ours, anneal_core", METHODS["satnet"].title]
+    assert names == [*methods, *learning_table.QUOTED.values()]
+    spots = [
+        [spot for dots in axis.collections for spot in dots.get_offsets().tolist()]
+        for axis in panels
+    ]
+    assert spots[0] == [[98, 0], [99, 0], [97, 0], [10, 2], [33.7, 3], [98.1, 4]]
+    assert spots[1][:2] == [[10, 1], [30, 1]]
+    assert spots[4] == [[0, 2], [66, 4]]  # Scallop has no Sudoku
+    assert list(panels[1].lines[0].get_xdata()) == [20, 20]  # the mean
