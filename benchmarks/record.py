@@ -5,12 +5,14 @@
     python benchmarks/record.py lab readings # counts: the same on any machine
     python benchmarks/record.py h200         # on a machine with that GPU
     python benchmarks/record.py rivals [NAME ...]  # other libraries, where they are installed
-    python benchmarks/record.py learning     # trainings of them that have no record yet: hours
+    python benchmarks/record.py learning [METHOD ...]  # see below: about ten hours for all
     python benchmarks/record.py validation RUN RUN ...  # adds a line for each validation run
 
 Each record names the commit, the date and the machine. A file is replaced when its benchmark is
-complete. `validation` takes folders of runs that were scored on validation examples
-(`smtlayer train ... --set task.validation=0.1 --out RUN`).
+complete. `learning` adds the trainings of `rivals/learn.py` that have no record yet, after dropping
+those of the methods named (`all` for every method), and times all methods again. `validation` takes
+folders of runs that were scored on validation examples (`smtlayer train ...
+--set task.validation=0.1 --out RUN`).
 """
 
 import json
@@ -62,18 +64,32 @@ def merged(kept: str, found: str) -> str:
     return "".join(f"{line}\n" for line in (*old, *new))
 
 
-def learning() -> str:
-    """The present record, with the trainings that it lacks, and new timings."""
+def learning(*methods: str) -> str:
+    """The present record, with the trainings that it lacks, and new timings.
+
+    Trainings of the methods named are made again; `all` stands for every method.
+    """
     file, learn = RECORDS / "learning.jsonl", HERE / "rivals" / "learn.py"
+    drop(file, methods)
     output(sys.executable, learn, "--into", file)
-    trained = [
-        line
-        for line in file.read_text(encoding="utf-8").splitlines()
-        if json.loads(line)["kind"] == "accuracy"
-    ]
-    return "".join(f"{line}\n" for line in trained) + output(
-        sys.executable, learn, "--time", "--problems", TIMED
-    )
+    lines = file.read_text(encoding="utf-8").splitlines()
+    trained = [f"{line}\n" for line in lines if json.loads(line)["kind"] == "accuracy"]
+    return "".join(trained) + output(sys.executable, learn, "--time", "--problems", TIMED)
+
+
+def drop(file: Path, methods: Sequence[str]) -> None:
+    """Drops the trainings of these methods from a file, of every method for `all`."""
+    lines = file.read_text(encoding="utf-8").splitlines(keepends=True)
+    records = [json.loads(line) for line in lines]
+    known = {record["method"] for record in records}
+    if unknown := sorted(set(methods) - known - {"all"}):
+        raise SystemExit(
+            f"record.py learning expects all or names among {', '.join(sorted(known))}. "
+            f"Got {', '.join(unknown)}."
+        )
+    again = known if "all" in methods else set(methods)
+    kept = (line for line, r in zip(lines, records, strict=True) if r["method"] not in again)
+    file.write_text("".join(kept), encoding="utf-8")
 
 
 def lab() -> str:
@@ -140,7 +156,7 @@ def add_validation(folders: Sequence[str], file: Path = RECORDS / "validation.js
 def main(words: Sequence[str]) -> None:
     if words[:1] == ["validation"]:
         return add_validation(words[1:])
-    chosen = words[1:] if words[:1] == ["rivals"] else ()
+    chosen = words[1:] if words[:1] in (["rivals"], ["learning"]) else ()
     words = words[: len(words) - len(chosen)]
     unknown = [word for word in words if word not in FILES]
     if unknown:

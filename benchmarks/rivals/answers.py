@@ -73,7 +73,8 @@ def scallop_loss(layer: SMTLayer, k: int) -> Callable[[Model, Batch], tuple[Tens
     answers = all_answers(layer)
 
     def compute(model: Model, batch: Batch) -> tuple[Tensor, Tensor]:
-        found = answer_probabilities(layer, model.network(batch.features), answers, k)
+        probabilities = answer_probabilities(layer, model.network(batch.features), answers, k)
+        found = probabilities.clamp(max=1)  # rounding may exceed it
         label = (wanted(batch)[:, None] == answers).all(-1)  # (B, A)
         right = label.gather(1, found.argmax(-1, keepdim=True))
         return F.binary_cross_entropy(found, label.to(found)), right.float().mean()

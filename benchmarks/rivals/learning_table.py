@@ -34,15 +34,13 @@ def accuracy_rows(records: Records, problems: Sequence[str], least: int = 1) -> 
 
 
 def seconds_rows(records: Records, problems: Sequence[str]) -> list[Row]:
-    """Seconds of training per 1,000 examples, of the methods timed in one run."""
+    """Seconds of training per 1,000 examples, with the least and most, of one run."""
     times = {(r["method"], r["problem"]): r for r in records if r["kind"] == "seconds"}
     rows = []
     for method in METHODS.values():
         own = [times.get((method.name, problem)) for problem in problems]
         if any(own):
-            rows.append(
-                (method.title, *(_seconds(one["per_1000"]) if one else NONE for one in own))
-            )
+            rows.append((method.title, *(_with_range(one) if one else NONE for one in own)))
     return rows
 
 
@@ -74,6 +72,11 @@ def _mean(values: list[float]) -> str:
     spread = f" ± {statistics.stdev(values):.1f}" if len(values) > 1 else ""
     count = "" if len(values) == SEEDS else f" ({len(values)})"
     return f"{statistics.mean(values):.1f}{spread}{count}"
+
+
+def _with_range(record: dict[str, Any]) -> str:
+    low, high = map(_seconds, record["range"])
+    return f"{_seconds(record['per_1000'])} ({low} to {high})"
 
 
 def _seconds(value: float) -> str:

@@ -97,11 +97,13 @@ class Method:
 
 
 THEORY = "the theory"
+ADAM = "Adam at 0.001, warm-up 5 %, decay over the last 30 %, clipping at 0.1"  # `Problem.train`
 SATNET = "[Wang et al., ICML 2019](https://github.com/locuslab/SATNet/blob/master/exps/sudoku.py)"
 SATNET_ALONE = (
-    f"{SATNET}: Adam, 0.002 for the clauses; 0.001 for the network, as for the others; at least "
-    "the epochs of the others, then until its training accuracy is 99 % or its training loss stops "
-    "falling (2 % in three epochs), at most 40 epochs (liar's puzzle 100)"
+    f"{SATNET}: Adam, 0.002 for the clauses; 0.001 for the network, as for the others; 32 "
+    "auxiliary variables; at least the epochs of the others, then until its training accuracy is "
+    "99 % or its training loss stops falling (2 % in three epochs), at most 40 epochs (liar's "
+    "puzzle 100)"
 )
 SETTLED = {
     **dict.fromkeys(ENDS, Budget(40, 128, until_settled=True)),
@@ -113,22 +115,22 @@ METHODS: dict[str, Method] = {
     for method in (
         Method(
             "conventional", "conventional network", "examples only",
-            "a dense head of 512", conventional, ADDITION | OTHERS | SUDOKU,
+            f"a dense head of 512; {ADAM}", conventional, ADDITION | OTHERS | SUDOKU,
         ),
         Method(
-            "ours", "ours, `anneal_core`", THEORY, "one rule for every problem",
+            "ours", "ours, `anneal_core`", THEORY, f"one rule for every problem; {ADAM}",
             ours("anneal_core"), ADDITION | LONGER | OTHERS | SUDOKU,
         ),
         Method(
-            "likelihood", "ours, exact likelihood", THEORY, "`log_prob` as the loss",
+            "likelihood", "ours, exact likelihood", THEORY, f"`log_prob` as the loss; {ADAM}",
             ours("core", likelihood), ENDS | LONGER | OTHERS | LONG, proofs=ALL,
         ),
         Method(
             "topk", "top-k proofs, ours", THEORY,
             "k = 3, as in [Scallop's examples]"
             "(https://github.com/scallop-lang/scallop/blob/master/experiments/mnist/sum_2.py); the "
-            "loss is the negative log-probability of the label's proofs, theirs the binary "
-            "cross-entropy over all answers",
+            "gradient of the log-probability of the label's proofs, scaled per example; "
+            f"{ADAM}",
             ours(f"topk(k={PROOFS})"), ADDITION | LONGER | OTHERS | LONG, proofs=PROOFS,
         ),
         Method(
@@ -156,7 +158,7 @@ METHODS: dict[str, Method] = {
             reads_digits=True, proofs=ALL,
         ),
         Method(
-            "satnet", "SATNet, 64 clauses, until settled", "examples only", SATNET_ALONE,
+            "satnet", "SATNet, 64 clauses, to convergence", "examples only", SATNET_ALONE,
             satnet(1e-3, satnet_layer.MEDIUM), ENDS | OTHERS, module="satnet", budgets=SETTLED,
         ),
         Method(
@@ -184,15 +186,16 @@ METHODS: dict[str, Method] = {
         ),
         Method(
             "klay", "KLay", "our decision diagram", "`log` semiring; the rest as exact likelihood",
-            klay, ENDS, module="klay", reads_digits=True, proofs=ALL,
+            klay, ENDS | LONG, module="klay", reads_digits=True, proofs=ALL,
         ),
         Method(
-            "ltn", "LTNtorch", "a fuzzy formula",
-            "[its authors' example](https://github.com/logictensornetworks/logictensornetworks/"
-            "blob/master/examples/mnist/single_digits_addition_ltn.py): batches of 32, Adam at "
-            "0.001, its operators and their schedule",
+            "ltn", "LTNtorch, 20 epochs of 30,000", "a fuzzy formula",
+            "[its example](https://github.com/tommasocarraro/LTNtorch/blob/main/examples/"
+            "4-semi-supervised_pattern_recognition.ipynb): 20 epochs of 30,000 pairs, batches of "
+            "32, Adam at 0.001, its operators and their schedule; our network, which has no batch "
+            "normalisation",
             ltn, ENDS, module="ltn", reads_digits=True,
-            budgets=dict.fromkeys(ENDS, Budget(5, 32, 60_000)),
+            budgets=dict.fromkeys(ENDS, Budget(20, 32, 30_000)),
         ),
     )
 }  # fmt: skip

@@ -180,7 +180,7 @@ PROBLEMS: dict[str, Problem] = {
         Problem(
             "visual-sudoku-10", "Visual Sudoku 10 %",
             {"name": "visual-sudoku", "percent": 10, "reading": "digits"},
-            hint_reader, 30, 16, rows=9_000, test_rows=1_000, timed=1,
+            hint_reader, 30, 16, rows=9_000, test_rows=1_000, timed=3,
         ),
         _long(2, 10), _long(4, 20), _long(15, 30),
     )

@@ -226,8 +226,9 @@ def test_a_table_has_means_spreads_and_what_the_paper_reports():
         *accuracy("ours", "mnist-addition-10", 0.98, 0.99, 0.97),
         *accuracy("satnet-sudoku", "visual-sudoku-10", 0.0),
         *accuracy("satnet", "mnist-addition-10", 0.1, 0.3, 0.2),
-        {"kind": "seconds", "method": "satnet", "problem": "mnist-addition-10", "per_1000": 1.234},
-    ]
+        {"kind": "seconds", "method": "satnet", "problem": "mnist-addition-10", "per_1000": 1.234,
+         "range": [1.1, 1.26]},
+    ]  # fmt: skip
     problems = ("mnist-addition-10", "visual-sudoku-10")
     rows = learning_table.accuracy_rows(records, problems)
     assert rows == [
@@ -239,10 +240,11 @@ def test_a_table_has_means_spreads_and_what_the_paper_reports():
         ("SMTLayer, paper †", "98.1", "66.0"),
     ]
     assert learning_table.seconds_rows(records, problems) == [
-        (METHODS["satnet"].title, "1.2", "–"),  # noqa: RUF001
+        (METHODS["satnet"].title, "1.2 (1.1 to 1.3)", "–"),  # noqa: RUF001
     ]
-    slow = [{"kind": "seconds", "method": "ours", "problem": problems[1], "per_1000": 448.7}]
-    assert learning_table.seconds_rows(slow, problems)[0][2] == "449"
+    slow = [{"kind": "seconds", "method": "ours", "problem": problems[1], "per_1000": 448.7,
+             "range": [402.0, 470.4]}]  # fmt: skip
+    assert learning_table.seconds_rows(slow, problems)[0][2] == "449 (402 to 470)"
     assert learning_table.titles(problems) == ("MNIST+ 10 %", "Visual Sudoku 10 %")
     assert len(learning_table.method_rows()) == len(METHODS)
 

@@ -69,3 +69,25 @@ def test_a_run_scored_on_test_rows_is_not_kept_among_validation_runs(tmp_path):
     validation_run(tmp_path, "test")
     with pytest.raises(SystemExit, match=r"scored on validation examples.*scored on test examples"):
         RECORD["add_validation"]([tmp_path], tmp_path / "validation.jsonl")
+
+
+def test_trainings_are_dropped_before_they_are_made_again(tmp_path):
+    file = tmp_path / "learning.jsonl"
+    text = "".join(
+        json.dumps({"method": method, "seed": seed}) + "\n"
+        for method in ("ours", "ltn", "klay")
+        for seed in (0, 1)
+    )
+    for methods, left in (
+        ((), ["ours", "ours", "ltn", "ltn", "klay", "klay"]),
+        (("ltn",), ["ours", "ours", "klay", "klay"]),
+        (("ltn", "ours"), ["klay", "klay"]),
+        (("all",), []),
+    ):
+        file.write_text(text)
+        RECORD["drop"](file, methods)
+        assert [kept["method"] for kept in lines_of(file)] == left
+    file.write_text(text)
+    with pytest.raises(SystemExit, match=r"all or names among klay, ltn, ours\. Got lnt\."):
+        RECORD["drop"](file, ["ltn", "lnt"])
+    assert file.read_text() == text
