@@ -170,12 +170,12 @@ METHODS: dict[str, Method] = {
             budgets={"mnist-addition-100": Budget(8, 128), "liars-puzzle": Budget(20, 32)},
         ),
         Method(
-            "satnet-sudoku", "SATNet, 600 clauses, 10 epochs", "examples only",
+            "satnet-sudoku", "SATNet, 600 clauses, 7 epochs", "examples only",
             f"{SATNET}: hints and answers are the same 729 one-hot variables; 300 auxiliary "
-            "variables, batches of 40, 0.002 and 0.00001. 10 epochs take an hour; its authors "
+            "variables, batches of 40, 0.002 and 0.00001. 7 epochs take an hour; its authors "
             "train for 100, on 9,000 boards and a GPU. Their loss has the hints' digits, too",
             satnet(satnet_layer.NETWORK_RATE, satnet_layer.SUDOKU), SUDOKU, module="satnet",
-            reads_digits=True, budgets={"visual-sudoku-10": Budget(10, 40)},
+            reads_digits=True, budgets={"visual-sudoku-10": Budget(7, 40)},
         ),
         Method(
             "deepproblog", "DeepProbLog, 1 epoch", "a logic program",
