@@ -5,7 +5,7 @@
     python benchmarks/record.py lab readings # counts: the same on any machine
     python benchmarks/record.py h200         # on a machine with that GPU
     python benchmarks/record.py rivals [NAME ...]  # other libraries, where they are installed
-    python benchmarks/record.py learning [METHOD ...]  # see below: about ten hours for all
+    python benchmarks/record.py learning [METHOD ...]  # see below: about twelve hours for all
     python benchmarks/record.py validation RUN RUN ...  # adds a line for each validation run
 
 Each record names the commit, the date and the machine. A file is replaced when its benchmark is

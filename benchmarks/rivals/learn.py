@@ -8,7 +8,7 @@
 Prints one JSON object per training, or appends it to a file; those that the file has are left out,
 so that a run can be continued. `--time` times training steps of all methods of a problem in turn,
 in one process. Methods whose library is not installed are skipped; `requirements` has one file for
-each. All of it takes about ten hours on one core.
+each. All of it takes about twelve hours on one core.
 """
 
 import argparse
