@@ -19,9 +19,9 @@ def draw_learning(records: Sequence[dict[str, Any]], path: Path) -> Path:
         path: The picture to write.
     """
     plt = pyplot()
-    methods = [m for m in METHODS.values() if any(map(any, _accuracies(records, m)))]
+    methods = [m for m in METHODS.values() if any(_accuracies(records, m))]
     lines = len(methods) + len(QUOTED)
-    figure, axes = plt.subplots(1, len(ENDS), sharey=True, figsize=(13, 1.3 + 0.3 * lines))
+    figure, axes = plt.subplots(1, len(ENDS), sharey=True, figsize=(10.5, 1.3 + 0.34 * lines))
     for column, (axis, problem) in enumerate(zip(axes, ENDS, strict=True)):
         _prepare(axis, titles(ENDS)[column], lines)
         for height, method in enumerate(methods):
@@ -32,7 +32,7 @@ def draw_learning(records: Sequence[dict[str, Any]], path: Path) -> Path:
                 axis.scatter([accuracy], [height], s=26, marker="D", facecolor="none",
                              edgecolor=_GREY, zorder=3)  # fmt: skip
     names = [method.title.replace("`", "") for method in methods]
-    axes[0].set_yticks(range(lines), [*names, *QUOTED.values()], fontsize=9)
+    axes[0].set_yticks(range(lines), [*names, *QUOTED.values()], fontsize=10)
     for label, method in zip(axes[0].get_yticklabels(), methods, strict=False):
         label.set_color(_colour(method))
     figure.suptitle("Test accuracy, %: one dot per seed; a bar is the mean", fontsize=12)
@@ -57,12 +57,12 @@ def _colour(method: Method) -> str:
 
 def _prepare(axis: Any, title: str, lines: int) -> None:
     axis.set(title=title, xlim=(-4, 104), ylim=(lines - 0.5, -0.5))
-    axis.title.set_fontsize(10)
+    axis.title.set_fontsize(11)
     for height in range(0, lines, 2):
         axis.axhspan(height - 0.5, height + 0.5, color=_PALE, zorder=0)
     axis.grid(axis="x", color="#cbd5e1", lw=0.6)
     axis.set_axisbelow(True)
-    axis.tick_params(length=0, labelsize=8)
+    axis.tick_params(length=0, labelsize=9)
     for side in axis.spines.values():
         side.set_visible(False)
 

@@ -253,6 +253,7 @@ def test_the_picture_has_a_dot_per_seed_and_a_mark_per_quoted_figure(tmp_path, m
     records = [
         *accuracy("ours", "mnist-addition-10", 0.98, 0.99, 0.97),
         *accuracy("satnet", "mnist-addition-100", 0.1, 0.3),
+        *accuracy("satnet-sudoku", "visual-sudoku-10", 0.0),
         {"kind": "seconds", "method": "klay", "problem": "mnist-addition-10", "per_1000": 1.2},
     ]
     figures = []
@@ -262,13 +263,13 @@ def test_the_picture_has_a_dot_per_seed_and_a_mark_per_quoted_figure(tmp_path, m
     panels = figures[0].axes
     assert [axis.get_title() for axis in panels] == list(learning_table.titles(learning_table.ENDS))
     names = [label.get_text() for label in panels[0].get_yticklabels()]
-    methods = ["ours, anneal_core", METHODS["satnet"].title]
+    methods = ["ours, anneal_core", *(METHODS[n].title for n in ("satnet", "satnet-sudoku"))]
     assert names == [*methods, *learning_table.QUOTED.values()]
     spots = [
         [spot for dots in axis.collections for spot in dots.get_offsets().tolist()]
         for axis in panels
     ]
-    assert spots[0] == [[98, 0], [99, 0], [97, 0], [10, 2], [33.7, 3], [98.1, 4]]
+    assert spots[0] == [[98, 0], [99, 0], [97, 0], [10, 3], [33.7, 4], [98.1, 5]]
     assert spots[1][:2] == [[10, 1], [30, 1]]
-    assert spots[4] == [[0, 2], [66, 4]]  # Scallop has no Sudoku
+    assert spots[4] == [[0, 2], [0, 3], [66, 5]]  # Scallop has no Sudoku
     assert list(panels[1].lines[0].get_xdata()) == [20, 20]  # the mean
