@@ -33,17 +33,20 @@ REPEATS = 5  # timings
 FITTED = 0.99  # training accuracy at which `settled` ends a training
 
 
-def batches(method: Method, problem: Problem, seed: int) -> Iterator[Batch]:
+def batches(method: Method, problem: Problem, seed: int, device: str = "cpu") -> Iterator[Batch]:
     """All batches of a training."""
     for epoch in range(method.budget(problem).epochs):
-        yield from batches_of(method, problem, seed, epoch)
+        yield from batches_of(method, problem, seed, epoch, device)
 
 
-def batches_of(method: Method, problem: Problem, seed: int, epoch: int) -> Iterator[Batch]:
+def batches_of(
+    method: Method, problem: Problem, seed: int, epoch: int, device: str = "cpu"
+) -> Iterator[Batch]:
     """The batches of one epoch, in a random order."""
     budget, examples = method.budget(problem), method.examples(problem, seed)
-    rows = examples.rows("train", budget.rows or problem.rows, seed, epoch)
+    rows = examples.rows("train", budget.rows or problem.rows, seed, epoch).to(torch.device(device))
     order = torch.randperm(len(rows), generator=torch.Generator().manual_seed(seed + epoch))
+    order = order.to(device)
     for start in range(0, len(rows) - budget.batch_size + 1, budget.batch_size):
         yield rows.batch(order[start : start + budget.batch_size])
 
@@ -68,19 +71,19 @@ def settled(epochs: Sequence[Progress]) -> bool:
     return bool(before) and min(last) > 0.98 * min(before)
 
 
-def trained(method: Method, problem: Problem, seed: int) -> dict[str, Any]:
+def trained(method: Method, problem: Problem, seed: int, device: str = "cpu") -> dict[str, Any]:
     """The record of one training, with its test scores.
 
     Answers are the method's own; `model_accuracy` has those of the most probable model, as our
     layer gives them, where they differ.
     """
     budget, examples = method.budget(problem), method.examples(problem, seed)
-    learner = method.start(problem, examples, seed, steps_of(method, problem, seed))
+    learner = method.start(problem, examples, seed, steps_of(method, problem, seed), device)
     learner.model.train()
     history: list[Progress] = []
     start, steps = time.perf_counter(), 0
     for epoch in range(budget.epochs):
-        found = [learner.step(batch) for batch in batches_of(method, problem, seed, epoch)]
+        found = [learner.step(batch) for batch in batches_of(method, problem, seed, epoch, device)]
         history.append(mean(found))
         steps += len(found)
         if sys.stderr.isatty():
@@ -90,10 +93,10 @@ def trained(method: Method, problem: Problem, seed: int) -> dict[str, Any]:
             break
     seconds = time.perf_counter() - start
     test = examples.rows("test", problem.test_rows, TEST_SEED)
-    scores = evaluate(learner.model, test, examples.theory, "cpu")
+    scores = evaluate(learner.model, test, examples.theory, device)
     answering = method.answering(learner.model, problem)
     if answering is not None:
-        own = evaluate(answering, test, examples.theory, "cpu")
+        own = evaluate(answering.to(device), test, examples.theory, device)
         scores = scores | own | {"model_accuracy": scores["accuracy"]}
     return {
         "kind": "accuracy", "problem": problem.name, "method": method.name, "seed": seed,
@@ -116,16 +119,18 @@ def mean(found: Sequence[Progress]) -> Progress:
     )
 
 
-def timed(problem: Problem, methods: Sequence[Method]) -> Iterator[dict[str, Any]]:
+def timed(
+    problem: Problem, methods: Sequence[Method], device: str = "cpu"
+) -> Iterator[dict[str, Any]]:
     """Seconds per 1,000 examples of training, all methods in turn."""
     streams: dict[str, tuple[Learner, Iterator[Batch]]] = {}
     for method in methods:
         steps, examples = steps_of(method, problem, 0), method.examples(problem, 0)
-        learner = method.start(problem, examples, 0, steps)
+        learner = method.start(problem, examples, 0, steps, device)
         if isinstance(learner, InTurn):
             learner = learner.second  # not its pre-training
         learner.model.train()
-        streams[method.name] = learner, batches(method, problem, 0)
+        streams[method.name] = learner, batches(method, problem, 0, device)
     times: dict[str, list[float]] = {method.name: [] for method in methods}
     for _ in range(1 + REPEATS):  # the first is a warm-up
         for name, (learner, stream) in streams.items():
@@ -152,6 +157,7 @@ def main(words: Sequence[str]) -> int:
     parser.add_argument("--seeds", default="0,1,2")
     parser.add_argument("--into", type=Path, help="a file to which the results are added")
     parser.add_argument("--time", action="store_true", help="time training steps instead")
+    parser.add_argument("--device", default="cpu", choices=("cpu", "cuda"))
     parser.add_argument("--list", action="store_true", help="list what can run here")
     options = parser.parse_args(words)
     problems = _chosen(parser, "problems", options.problems, PROBLEMS)
@@ -159,13 +165,13 @@ def main(words: Sequence[str]) -> int:
     if options.list:
         for method in methods:
             where = ", ".join(p.title for p in problems if p.name in method.problems)
-            print(f"{method.name}: {method.missing() or 'can run here'}; {where}")
+            print(f"{method.name}: {method.missing(options.device) or 'can run here'}; {where}")
         return 0
     torch.set_num_threads(1)
-    usable = [method for method in methods if not method.missing()]
+    usable = [method for method in methods if not method.missing(options.device)]
     for method in methods:
         if method not in usable:
-            print(f"skipped {method.name}: {method.missing()}", file=sys.stderr)
+            print(f"skipped {method.name}: {method.missing(options.device)}", file=sys.stderr)
     _run(problems, usable, [int(seed) for seed in options.seeds.split(",")], options)
     return 0
 
@@ -177,21 +183,21 @@ def _run(
     for problem in problems:
         able = [method for method in methods if problem.name in method.problems]
         if options.time:
-            for record in timed(problem, able):
-                _keep(record, options.into)
+            for record in timed(problem, able, options.device):
+                _keep(record, options)
             continue
         for method in able:
             for seed in seeds:
                 if (problem.name, method.name, seed) not in done:
-                    _keep(trained(method, problem, seed), options.into)
+                    _keep(trained(method, problem, seed, options.device), options)
 
 
-def _keep(record: dict[str, Any], into: Path | None) -> None:
-    line = json.dumps(record | here("cpu"))
-    if into is None:
+def _keep(record: dict[str, Any], options: Any) -> None:
+    line = json.dumps(record | here(options.device))
+    if options.into is None:
         print(line, flush=True)
         return
-    with into.open("a", encoding="utf-8") as file:
+    with options.into.open("a", encoding="utf-8") as file:
         file.write(line + "\n")
     print(f"{record['problem']}, {record['method']}, seed {record['seed']}", file=sys.stderr)
 

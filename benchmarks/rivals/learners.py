@@ -21,7 +21,6 @@ from smtlayer.solvers.circuit.compilation import to_diagram
 from smtlayer.theory import Theory
 from smtlayer_studies.runs.losses import cross_entropy
 from smtlayer_studies.runs.optimizers import learning_rate
-from smtlayer_studies.runs.run_options import TrainOptions
 from smtlayer_studies.tasks.base import Batch, Model, Rows, SplitName
 from smtlayer_studies.tasks.networks import DenseHead
 
@@ -99,8 +98,9 @@ class Setting:
 
     problem: Problem
     examples: Examples
-    network: nn.Module  # new
+    network: nn.Module  # new, on the device
     steps: int
+    device: str = "cpu"
 
 
 def ours(rule: str, compute: Compute = cross_entropy) -> Callable[[Setting], Learner]:
@@ -108,7 +108,7 @@ def ours(rule: str, compute: Compute = cross_entropy) -> Callable[[Setting], Lea
 
     def make(at: Setting) -> Learner:
         layer = SMTLayer(at.examples.theory, backward=rule)
-        return _trained(Model(at.network, layer), at.problem.train, at.steps, compute)
+        return _trained(at, layer, at.steps, compute)
 
     return make
 
@@ -116,14 +116,14 @@ def ours(rule: str, compute: Compute = cross_entropy) -> Callable[[Setting], Lea
 def scallop(at: Setting) -> Learner:
     """Our top-k proofs with the loss of Scallop's examples, Adam at 0.001."""
     layer = SMTLayer(at.examples.theory)
-    model = Model(at.network, layer)
+    model = Model(at.network, layer).to(at.device)
     optimizer = torch.optim.Adam(model.parameters(), 1e-3)
     return Gradient(model, Stepper(model, optimizer, total=at.steps), scallop_loss(layer, PROOFS))
 
 
 def conventional(at: Setting) -> Learner:
     """A dense head in the layer's place."""
-    return _trained(Model(at.network, DenseHead(at.examples.theory)), at.problem.train, at.steps)
+    return _trained(at, DenseHead(at.examples.theory), at.steps)
 
 
 def satnet(
@@ -134,13 +134,14 @@ def satnet(
     def make(at: Setting) -> Learner:
         share = 15 / 20 if at.problem.name == "liars-puzzle" else 3 / 8  # as in the paper
         switch = round(at.steps * share) if pretrained else 0
-        model = Model(at.network, satnet_layer.SatNetHead(at.examples.theory, *size))
+        head = satnet_layer.SatNetHead(at.examples.theory, *size)
+        model = Model(at.network, head).to(at.device)
         optimizer = satnet_layer.satnet_optimizer(model, network_rate)
         second = Gradient(model, Stepper(model, optimizer, total=at.steps - switch))
         if not switch:
             return second
-        dense = Model(at.network, DenseHead(at.examples.theory))
-        return InTurn(_trained(dense, at.problem.train, switch), second, switch)
+        dense = DenseHead(at.examples.theory)
+        return InTurn(_trained(at, dense, switch), second, switch)
 
     return make
 
@@ -209,8 +210,7 @@ def klay(at: Setting) -> Learner:
         found = likelihood(model.network(batch.features), outputs)
         return -found.mean(), (found.detach().exp() > 0.5).float().mean()
 
-    model = Model(at.network, SMTLayer(at.examples.theory))
-    return _trained(model, at.problem.train, at.steps, compute)
+    return _trained(at, SMTLayer(at.examples.theory), at.steps, compute)
 
 
 def _layers(network: nn.Module) -> nn.Module:
@@ -226,9 +226,10 @@ def pairs_of(batch: Batch) -> Pairs:
 
 
 def _trained(
-    model: Model, options: TrainOptions, steps: int, compute: Compute = cross_entropy
+    at: Setting, head: nn.Module, steps: int, compute: Compute = cross_entropy
 ) -> Gradient:
-    """A training with the options of a problem."""
+    """A training of the network with a head, with the options of the problem."""
+    options, model = at.problem.train, Model(at.network, head).to(at.device)
     optimizer = torch.optim.Adam(model.parameters(), options.lr)
     rate = torch.optim.lr_scheduler.LambdaLR(
         optimizer, lambda step: learning_rate(step / steps, 1 / steps, options)

@@ -56,10 +56,13 @@ class Method:
     module: str | None = None  # of the library
     reads_digits: bool = False  # digits are one-hot: sums' inputs, and answers of Sudokus
     budgets: Mapping[str, Budget] = field(default_factory=dict)
+    devices: tuple[str, ...] = ("cpu", "cuda")  # on which it can be trained
     proofs: int | None = None  # models that count for an answer; None: the layer answers
 
-    def missing(self) -> str | None:
+    def missing(self, device: str = "cpu") -> str | None:
         """Why it cannot run here, and what to do; None if it can."""
+        if device not in self.devices:
+            return f"it is trained on {' or '.join(self.devices)}, not on {device}. Use --device."
         if self.module is None or find_spec(self.module) is not None:
             return None
         file = f"benchmarks/rivals/requirements/{self.name.partition('-')[0]}.txt"
@@ -77,11 +80,13 @@ class Method:
             return DigitReading(task)
         return BoardReading(task) if self.reads_digits and problem.name in SUDOKU else task
 
-    def start(self, problem: Problem, examples: Examples, seed: int, steps: int) -> Learner:
+    def start(
+        self, problem: Problem, examples: Examples, seed: int, steps: int, device: str = "cpu"
+    ) -> Learner:
         """A new training, with weights by the seed."""
         torch.manual_seed(seed)
         network = LeNet(10) if self._one_hot(problem) else problem.network()
-        return self.make(Setting(problem, examples, network, steps))
+        return self.make(Setting(problem, examples, network.to(device), steps, device))
 
     def answering(self, model: Model, problem: Problem) -> Model | None:
         """The model with the most probable answer; None if the layer answers.
@@ -181,12 +186,12 @@ METHODS: dict[str, Method] = {
             "deepproblog", "DeepProbLog, 1 epoch", "a logic program",
             "[its example](https://github.com/ML-KULeuven/deepproblog/tree/master/src/deepproblog/"
             "examples/MNIST): batches of 2, one epoch of 30,000 pairs of digits, Adam at 0.001",
-            deepproblog, ENDS, module="deepproblog", reads_digits=True, proofs=ALL,
+            deepproblog, ENDS, module="deepproblog", devices=("cpu",), reads_digits=True, proofs=ALL,
             budgets=dict.fromkeys(ENDS, Budget(1, 2, 30_000)),
         ),
         Method(
             "klay", "KLay", "our decision diagram", "`log` semiring; the rest as exact likelihood",
-            klay, ENDS | LONG, module="klay", reads_digits=True, proofs=ALL,
+            klay, ENDS | LONG, module="klay", devices=("cpu",), reads_digits=True, proofs=ALL,
         ),
         Method(
             "ltn", "LTNtorch, 20 epochs of 30,000", "a fuzzy formula",
@@ -194,7 +199,7 @@ METHODS: dict[str, Method] = {
             "4-semi-supervised_pattern_recognition.ipynb): 20 epochs of 30,000 pairs, batches of "
             "32, Adam at 0.001, its operators and their schedule; our network, which has no batch "
             "normalisation",
-            ltn, ENDS, module="ltn", reads_digits=True,
+            ltn, ENDS, module="ltn", devices=("cpu",), reads_digits=True,
             budgets=dict.fromkeys(ENDS, Budget(20, 32, 30_000)),
         ),
     )
