@@ -171,22 +171,32 @@ METHODS: dict[str, Method] = {
             f"{SATNET}: 0.002 for the clauses and 0.00001 for the network, after the paper's "
             "pre-training with a dense head: 3 + 5 epochs, liar's puzzle 15 + 5",
             satnet(satnet_layer.NETWORK_RATE, satnet_layer.MEDIUM, pretrained=True),
-            frozenset({"mnist-addition-100", "liars-puzzle"}), module="satnet",
-            budgets={"mnist-addition-100": Budget(8, 128), "liars-puzzle": Budget(20, 32)},
+            ENDS | OTHERS, module="satnet",
+            budgets={
+                **dict.fromkeys(ENDS, Budget(8, 128)), "visual-algebra-1": Budget(8, 64),
+                "liars-puzzle": Budget(20, 32),
+            },
         ),
         Method(
-            "satnet-sudoku", "SATNet, 600 clauses, 7 epochs", "examples only",
+            "satnet-large", "SATNet, 200 clauses, to convergence", "examples only",
+            "the same, with 100 auxiliary variables; trained on a GPU",
+            satnet(1e-3, satnet_layer.LARGE), ENDS | OTHERS, module="satnet", budgets=SETTLED,
+            devices=("cuda",),
+        ),
+        Method(
+            "satnet-sudoku", "SATNet, 600 clauses, 100 epochs", "examples only",
             f"{SATNET}: hints and answers are the same 729 one-hot variables; 300 auxiliary "
-            "variables, batches of 40, 0.002 and 0.00001. 7 epochs take an hour; its authors "
-            "train for 100, on 9,000 boards and a GPU. Their loss has the hints' digits, too",
+            "variables, batches of 40, 0.002 and 0.00001, 100 epochs; trained on a GPU. Its "
+            "authors have 9,000 boards, and a loss with the hints' digits, too",
             satnet(satnet_layer.NETWORK_RATE, satnet_layer.SUDOKU), SUDOKU, module="satnet",
-            reads_digits=True, budgets={"visual-sudoku-10": Budget(7, 40)},
+            reads_digits=True, budgets={"visual-sudoku-10": Budget(100, 40)}, devices=("cuda",),
         ),
         Method(
             "deepproblog", "DeepProbLog, 1 epoch", "a logic program",
             "[its example](https://github.com/ML-KULeuven/deepproblog/tree/master/src/deepproblog/"
             "examples/MNIST): batches of 2, one epoch of 30,000 pairs of digits, Adam at 0.001",
-            deepproblog, ENDS, module="deepproblog", devices=("cpu",), reads_digits=True, proofs=ALL,
+            deepproblog, ENDS, module="deepproblog", devices=("cpu",), reads_digits=True,
+            proofs=ALL,
             budgets=dict.fromkeys(ENDS, Budget(1, 2, 30_000)),
         ),
         Method(

@@ -21,7 +21,7 @@ from smtlayer.theory import Symbol
 from smtlayer_studies.tasks.addition.theory import addition_theory
 from smtlayer_studies.tasks.base import Model
 
-MEDIUM, SUDOKU = (64, 32), (600, 300)  # clauses and auxiliary variables
+MEDIUM, LARGE, SUDOKU = (64, 32), (200, 100), (600, 300)  # clauses and auxiliary variables
 CLAUSE_RATE, NETWORK_RATE = 2e-3, 1e-5
 _EPS = 1e-6
 
