@@ -70,9 +70,10 @@ def scallop_loss(layer: SMTLayer, k: int) -> Callable[[Model, Batch], tuple[Tens
     Binary cross-entropy over the probabilities of all answers, as in `experiments/mnist/sum_2.py`
     of the repository scallop-lang/scallop: wrong answers lose probability.
     """
-    answers = all_answers(layer)
+    possible = all_answers(layer)
 
     def compute(model: Model, batch: Batch) -> tuple[Tensor, Tensor]:
+        answers = possible.to(batch.features.device)
         probabilities = answer_probabilities(layer, model.network(batch.features), answers, k)
         found = probabilities.clamp(max=1)  # rounding may exceed it
         label = (wanted(batch)[:, None] == answers).all(-1)  # (B, A)

@@ -9,6 +9,7 @@ the inputs, as SATNet's authors corrected it after the release
 (https://github.com/locuslab/SATNet/pull/10), and a function that CUDA 13 no longer has.
 """
 
+import importlib
 import subprocess
 import sys
 import tarfile
@@ -87,6 +88,7 @@ def main(words: Sequence[str]) -> int:
     archive, folder = map(Path, words)
     unpack(archive, folder)
     subprocess.run([sys.executable, "setup.py", "build_ext", "--inplace"], cwd=folder, check=True)
+    importlib.invalidate_caches()  # the folder may be new
     sys.path.insert(0, str(folder.resolve()))
     found = differences()
     for name, share in found.items():

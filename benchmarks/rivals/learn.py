@@ -132,7 +132,7 @@ def timed(
         learner.model.train()
         streams[method.name] = learner, batches(method, problem, 0, device)
     times: dict[str, list[float]] = {method.name: [] for method in methods}
-    count = problem.timed if device == "cpu" else 10 * problem.timed
+    count = problem.timed if device == "cpu" else 3 * problem.timed
     for _ in range(1 + REPEATS):  # the first is a warm-up
         for name, (learner, stream) in streams.items():
             some = [next(stream) for _ in range(count)]
