@@ -179,9 +179,8 @@ METHODS: dict[str, Method] = {
         ),
         Method(
             "satnet-large", "SATNet, 200 clauses, to convergence", "examples only",
-            "the same, with 100 auxiliary variables; trained on a GPU",
+            "the same, with 100 auxiliary variables",
             satnet(1e-3, satnet_layer.LARGE), ENDS | OTHERS, module="satnet", budgets=SETTLED,
-            devices=("cuda",),
         ),
         Method(
             "satnet-sudoku", "SATNet, 600 clauses, 100 epochs", "examples only",
@@ -189,7 +188,7 @@ METHODS: dict[str, Method] = {
             "variables, batches of 40, 0.002 and 0.00001, 100 epochs; trained on a GPU. Its "
             "authors have 9,000 boards, and a loss with the hints' digits, too",
             satnet(satnet_layer.NETWORK_RATE, satnet_layer.SUDOKU), SUDOKU, module="satnet",
-            reads_digits=True, budgets={"visual-sudoku-10": Budget(100, 40)}, devices=("cuda",),
+            reads_digits=True, budgets={"visual-sudoku-10": Budget(100, 40)},
         ),
         Method(
             "deepproblog", "DeepProbLog, 1 epoch", "a logic program",

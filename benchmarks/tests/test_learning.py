@@ -150,6 +150,12 @@ def test_a_training_ends_when_it_is_settled(monkeypatch):
     assert len(learn.trained(method, replace(TINY, epochs=2), seed=0)["training"]) == 2  # at least
 
 
+def test_no_epoch_starts_after_the_time_limit():
+    method = replace(METHODS["conventional"], budgets={TINY.name: Budget(3, 16)})
+    for minutes, count in ((0, 1), (60, 3)):
+        assert len(learn.trained(method, TINY, 0, minutes=minutes)["training"]) == count
+
+
 def test_digits_by_softmax_have_the_same_examples():
     bits, digits = (METHODS[name].examples(TINY, 0) for name in ("topk", "topk-digits"))
     assert digits.theory == digit_theory()
