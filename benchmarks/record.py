@@ -1,17 +1,18 @@
 """Runs benchmarks again, and replaces their records and the tables and pictures made from them.
 
-    python benchmarks/record.py              # all but h200 and learning: about an hour
+    python benchmarks/record.py              # all but learning and GPUs: about an hour
     python benchmarks/record.py cpu repairs  # timings: on a quiet machine
     python benchmarks/record.py lab readings # counts: the same on any machine
     python benchmarks/record.py h200         # on a machine with that GPU
     python benchmarks/record.py rivals [NAME ...]  # other libraries, where they are installed
-    python benchmarks/record.py learning [METHOD ...]  # see below: about twelve hours for all
+    python benchmarks/record.py learning [METHOD ...]  # see below: about twenty hours for all
+    python benchmarks/record.py learning-gpu [METHOD ...]  # where SATNet is built for a GPU
     python benchmarks/record.py validation RUN RUN ...  # adds a line for each validation run
 
 Each record names the commit, the date and the machine. A file is replaced when its benchmark is
 complete. `learning` adds the trainings of `rivals/learn.py` that have no record yet, after dropping
-those of the methods named (`all` for every method), and times all methods again. `validation` takes
-folders of runs that were scored on validation examples (`smtlayer train ...
+those of the methods named (`all`: every method that can run), and times all methods again.
+`validation` takes folders of runs that were scored on validation examples (`smtlayer train ...
 --set task.validation=0.1 --out RUN`).
 """
 
@@ -19,9 +20,13 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+sys.path.append(str(Path(__file__).parent / "rivals"))
+import learning_table
+from methods import METHODS
 from smtlayer_cli.provenance import here
 from smtlayer_studies.runs.records import RunRecord
 from smtlayer_studies.runs.run_folder import RECORD
@@ -30,6 +35,7 @@ HERE = Path(__file__).parent
 RECORDS = HERE / "results"
 SMTLAYER = (sys.executable, "-m", "smtlayer")
 TIMED = "mnist-addition-100,visual-algebra-1,liars-puzzle,visual-sudoku-10"
+LEARNING = ("learning", "learning-gpu")
 READINGS = ("--splits 10", "--splits 10 --as-printed --most 10000")
 
 
@@ -64,31 +70,42 @@ def merged(kept: str, found: str) -> str:
     return "".join(f"{line}\n" for line in (*old, *new))
 
 
-def learning(*methods: str) -> str:
-    """The present record, with the trainings that it lacks, and new timings.
+def learning(*methods: str, device: str = "cpu") -> str:
+    """The present record, with the trainings that it lacks, and new timings of this device.
 
-    Trainings of the methods named are made again; `all` stands for every method.
+    Trainings of the methods named are made again; `all` stands for those that can run here.
     """
-    file, learn = RECORDS / "learning.jsonl", HERE / "rivals" / "learn.py"
-    drop(file, methods)
-    output(sys.executable, learn, "--into", file)
-    lines = file.read_text(encoding="utf-8").splitlines()
-    trained = [f"{line}\n" for line in lines if json.loads(line)["kind"] == "accuracy"]
-    return "".join(trained) + output(sys.executable, learn, "--time", "--problems", TIMED)
+    file = RECORDS / "learning.jsonl"
+    learn = sys.executable, HERE / "rivals" / "learn.py", "--device", device
+    drop(file, methods, device)
+    output(*learn, "--into", file)
+    kept = untimed(file.read_text(encoding="utf-8"), device)
+    return kept + output(*learn, "--time", "--problems", TIMED)
 
 
-def drop(file: Path, methods: Sequence[str]) -> None:
-    """Drops the trainings of these methods from a file, of every method for `all`."""
+def untimed(lines: str, device: str) -> str:
+    """These lines without the timings of a device."""
+    records = [(line, json.loads(line)) for line in lines.splitlines(keepends=True)]
+    old = learning_table.timings([record for _, record in records], device)
+    return "".join(line for line, record in records if record not in old)
+
+
+def drop(file: Path, methods: Sequence[str], device: str = "cpu") -> None:
+    """Drops the trainings of these methods from a file; `all` stands for those that can run."""
+    able = {name for name, method in METHODS.items() if not method.missing(device)}
+    if unable := sorted(set(methods) - able - {"all"}):
+        raise SystemExit(
+            f"record.py expects all or methods that can run here: {', '.join(sorted(able))}. "
+            f"Got {', '.join(unable)}. What is missing: python benchmarks/rivals/learn.py --list"
+        )
+    again = able if "all" in methods else set(methods)
     lines = file.read_text(encoding="utf-8").splitlines(keepends=True)
     records = [json.loads(line) for line in lines]
-    known = {record["method"] for record in records}
-    if unknown := sorted(set(methods) - known - {"all"}):
-        raise SystemExit(
-            f"record.py learning expects all or names among {', '.join(sorted(known))}. "
-            f"Got {', '.join(unknown)}."
-        )
-    again = known if "all" in methods else set(methods)
-    kept = (line for line, r in zip(lines, records, strict=True) if r["method"] not in again)
+    kept = (
+        line
+        for line, record in zip(lines, records, strict=True)
+        if record["kind"] != "accuracy" or record["method"] not in again
+    )
     file.write_text("".join(kept), encoding="utf-8")
 
 
@@ -123,6 +140,7 @@ FILES: dict[str, tuple[str, Callable[..., str]]] = {
     "readings": ("liars_readings.txt", readings),
     "rivals": ("rivals.jsonl", rivals),
     "learning": ("learning.jsonl", learning),
+    "learning-gpu": ("learning.jsonl", partial(learning, device="cuda")),
     "h200": ("h200.jsonl", h200),
 }
 
@@ -156,14 +174,14 @@ def add_validation(folders: Sequence[str], file: Path = RECORDS / "validation.js
 def main(words: Sequence[str]) -> None:
     if words[:1] == ["validation"]:
         return add_validation(words[1:])
-    chosen = words[1:] if words[:1] in (["rivals"], ["learning"]) else ()
+    chosen = words[1:] if words and words[0] in ("rivals", *LEARNING) else ()
     words = words[: len(words) - len(chosen)]
     unknown = [word for word in words if word not in FILES]
     if unknown:
         raise SystemExit(
             f"record.py expects {', '.join(FILES)} or validation. Got {', '.join(unknown)}."
         )
-    for name in words or [name for name in FILES if name not in ("h200", "learning")]:
+    for name in words or [name for name in FILES if name not in ("h200", *LEARNING)]:
         file, make = FILES[name]
         text = make(*chosen)
         (RECORDS / file).write_text(text, encoding="utf-8")

@@ -25,6 +25,7 @@ from smtlayer_benchmarks.lab_rows import (
     lab_rows,
     reading_rows,
 )
+from smtlayer_benchmarks.origin import recorded
 from smtlayer_benchmarks.rival_rows import RIVAL_HEADS, rival_rows
 from smtlayer_benchmarks.scaling import Cost
 from smtlayer_benchmarks.scaling_plot import draw_scaling
@@ -62,18 +63,6 @@ Records = list[dict[str, Any]]
 def read(name: str) -> Records:
     lines = (HERE / "results" / f"{name}.jsonl").read_text().splitlines()
     return [json.loads(line) for line in lines if line.startswith("{")]
-
-
-def recorded(records: Records) -> str:
-    """Dates, commits and processors of records, as far as they are recorded."""
-    dates = [record["written"][:10] for record in records]
-    when = " to ".join(dict.fromkeys((min(dates), max(dates))))
-    commits = sorted({record["commit"] or "not recorded" for record in records})
-    of = f"commit: {', '.join(commits)}"
-    if len(commits) > 5:
-        of = f"{len(commits)} commits, named in the records"
-    machines = sorted({(r["machine"] or {}).get("processor", "not recorded") for r in records})
-    return f"Recorded {when}; {of}; processor: {', '.join(machines)}."
 
 
 def ratios() -> str:
@@ -175,11 +164,12 @@ def learning(problems: Sequence[str] = learning_table.ENDS, least: int = 1) -> s
     return table(("test accuracy, %", *learning_table.titles(problems)), rows)
 
 
-def learning_seconds(problems: Sequence[str] = learning_table.TIMED) -> str:
-    """Seconds of training per 1,000 examples, with the origin of all records."""
-    rows = learning_table.seconds_rows(read("learning"), problems)
+def learning_seconds(device: str, problems: Sequence[str] = learning_table.TIMED) -> str:
+    """Seconds of training per 1,000 examples on a device, with their origin."""
+    found = learning_table.timings(read("learning"), device)
+    rows = learning_table.seconds_rows(found, problems)
     heads = ("seconds per 1,000 examples", *learning_table.titles(problems))
-    return f"{table(heads, rows)}\n\n{recorded(read('learning'))}"
+    return f"{table(heads, rows)}\n\n{recorded(found)}"
 
 
 def learning_methods() -> str:
@@ -318,7 +308,8 @@ TABLES = {
     "learning-shares": partial(learning, learning_table.SHARES, 3),
     "learning-epochs": partial(learning, learning_table.EPOCHS, 2),
     "learning-long": partial(learning, learning_table.LONG),
-    "learning-seconds": learning_seconds,
+    "learning-seconds": partial(learning_seconds, "cpu"),
+    "learning-seconds-gpu": partial(learning_seconds, "cuda"),
     "learning-methods": learning_methods,
     "lab": lab,
     "readings": readings,

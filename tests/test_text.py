@@ -117,6 +117,8 @@ def test_a_table_has_date_commit_and_processor_of_its_records():
         "Recorded 2026-01-01 to 2026-01-02; commit: abc, not recorded; "
         "processor: fast, not recorded."
     )
+    on_gpu = first | {"machine": {"processor": "fast", "device": "GPU"}}
+    assert recorded([on_gpu]).endswith("; processor: GPU with fast.")
     many = [first | {"commit": name} for name in "abcdef"]
     assert "; 6 commits, named in the records; " in recorded(many)
 

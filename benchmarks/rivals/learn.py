@@ -6,10 +6,9 @@
     python benchmarks/rivals/learn.py --time --into benchmarks/results/learning.jsonl
 
 Prints one JSON object per training, or appends it to a file; those that the file has are left out,
-so that a run can be continued. A training ends at the latest with the epoch in which an hour is
-over (`--minutes`). `--time` times training steps of all methods of a problem in turn, in one
-process. Methods whose library is not installed are skipped; `requirements` has one file for each.
-All of it takes about twenty hours on one core.
+so that a run can be continued. `--time` times training steps of all methods of a problem in turn,
+in one process. Methods whose library is not installed are skipped; `requirements` has one file for
+each. All of it takes about twelve hours on one core.
 """
 
 import argparse
@@ -31,7 +30,6 @@ from smtlayer_studies.runs.metrics import TEST_SEED, evaluate
 from smtlayer_studies.tasks.base import Batch
 
 REPEATS = 5  # timings
-HOUR = 60.0  # minutes, the limit of a training
 FITTED = 0.99  # training accuracy at which `settled` ends a training
 
 
@@ -73,13 +71,11 @@ def settled(epochs: Sequence[Progress]) -> bool:
     return bool(before) and min(last) > 0.98 * min(before)
 
 
-def trained(
-    method: Method, problem: Problem, seed: int, device: str = "cpu", minutes: float = HOUR
-) -> dict[str, Any]:
+def trained(method: Method, problem: Problem, seed: int, device: str = "cpu") -> dict[str, Any]:
     """The record of one training, with its test scores.
 
-    No epoch starts after so many minutes. Answers are the method's own; `model_accuracy` has those
-    of the most probable model, as our layer gives them, where they differ.
+    Answers are the method's own; `model_accuracy` has those of the most probable model, as our
+    layer gives them, where they differ.
     """
     budget, examples = method.budget(problem), method.examples(problem, seed)
     learner = method.start(problem, examples, seed, steps_of(method, problem, seed), device)
@@ -94,8 +90,6 @@ def trained(
             print(f"{problem.title}, {method.name}, seed {seed}, epoch {epoch + 1} of "
                   f"{budget.epochs}: {_text(history[-1])}", file=sys.stderr)  # fmt: skip
         if budget.until_settled and len(history) >= problem.epochs and settled(history):
-            break
-        if time.perf_counter() - start > 60 * minutes:
             break
     seconds = time.perf_counter() - start
     test = examples.rows("test", problem.test_rows, TEST_SEED)
@@ -164,7 +158,6 @@ def main(words: Sequence[str]) -> int:
     parser.add_argument("--seeds", default="0,1,2")
     parser.add_argument("--into", type=Path, help="a file to which the results are added")
     parser.add_argument("--time", action="store_true", help="time training steps instead")
-    parser.add_argument("--minutes", type=float, default=HOUR, help="of a training (60)")
     parser.add_argument("--device", default="cpu", choices=("cpu", "cuda"))
     parser.add_argument("--list", action="store_true", help="list what can run here")
     options = parser.parse_args(words)
@@ -197,8 +190,7 @@ def _run(
         for method in able:
             for seed in seeds:
                 if (problem.name, method.name, seed) not in done:
-                    record = trained(method, problem, seed, options.device, options.minutes)
-                    _keep(record, options)
+                    _keep(trained(method, problem, seed, options.device), options)
 
 
 def _keep(record: dict[str, Any], options: Any) -> None:

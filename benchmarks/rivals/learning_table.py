@@ -34,14 +34,20 @@ def accuracy_rows(records: Records, problems: Sequence[str], least: int = 1) -> 
 
 
 def seconds_rows(records: Records, problems: Sequence[str]) -> list[Row]:
-    """Seconds of training per 1,000 examples, with the least and most, of one run."""
-    times = {(r["method"], r["problem"]): r for r in records if r["kind"] == "seconds"}
+    """Seconds of training per 1,000 examples, with the least and most; of one machine's records."""
+    times = {(r["method"], r["problem"]): r for r in records}
     rows = []
     for method in METHODS.values():
         own = [times.get((method.name, problem)) for problem in problems]
         if any(own):
             rows.append((method.title, *(_with_range(one) if one else NONE for one in own)))
     return rows
+
+
+def timings(records: Records, device: str) -> Records:
+    """The records of times on the CPU, or on a GPU."""
+    found = [r for r in records if r["kind"] == "seconds"]
+    return [r for r in found if (r["machine"]["device"] == "cpu") == (device == "cpu")]
 
 
 def method_rows() -> list[Row]:

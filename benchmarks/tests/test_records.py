@@ -7,7 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from learn import settled
+from learners import Progress
 from made_records import record
+from methods import METHODS
+from problems import PROBLEMS
 from shell import parsed
 
 ROOT = Path(__file__).parents[2]
@@ -71,23 +75,59 @@ def test_a_run_scored_on_test_rows_is_not_kept_among_validation_runs(tmp_path):
         RECORD["add_validation"]([tmp_path], tmp_path / "validation.jsonl")
 
 
+def lines(*records):
+    return "".join(json.dumps(record) + "\n" for record in records)
+
+
 def test_trainings_are_dropped_before_they_are_made_again(tmp_path):
-    file = tmp_path / "learning.jsonl"
-    text = "".join(
-        json.dumps({"method": method, "seed": seed}) + "\n"
-        for method in ("ours", "ltn", "klay")
-        for seed in (0, 1)
+    file, methods = tmp_path / "learning.jsonl", ("ours", "topk", "klay")
+    text = lines(
+        *(
+            {"kind": "accuracy", "method": name, "seed": seed}
+            for name in methods
+            for seed in (0, 1)
+        ),
+        {"kind": "seconds", "method": "topk"},
     )
-    for methods, left in (
-        ((), ["ours", "ours", "ltn", "ltn", "klay", "klay"]),
-        (("ltn",), ["ours", "ours", "klay", "klay"]),
-        (("ltn", "ours"), ["klay", "klay"]),
-        (("all",), []),
+    for again, left in (
+        ((), ["ours", "ours", "topk", "topk", "klay", "klay", "topk"]),
+        (("topk",), ["ours", "ours", "klay", "klay", "topk"]),
+        (("topk", "ours"), ["klay", "klay", "topk"]),
     ):
         file.write_text(text)
-        RECORD["drop"](file, methods)
+        RECORD["drop"](file, again)
         assert [kept["method"] for kept in lines_of(file)] == left
+
+
+def test_trainings_that_cannot_be_made_again_are_not_dropped(tmp_path, monkeypatch):
+    file = tmp_path / "learning.jsonl"
+    monkeypatch.setattr("methods.find_spec", lambda name: None if name == "klay" else name)
+    text = lines(*({"kind": "accuracy", "method": m} for m in ("ours", "klay", "satnet-sudoku")))
     file.write_text(text)
-    with pytest.raises(SystemExit, match=r"all or names among klay, ltn, ours\. Got lnt\."):
-        RECORD["drop"](file, ["ltn", "lnt"])
-    assert file.read_text() == text
+    RECORD["drop"](file, ["all"])
+    assert [kept["method"] for kept in lines_of(file)] == ["klay", "satnet-sudoku"]
+    for name, device in (("klay", "cpu"), ("satnet-sudoku", "cpu"), ("klay", "cuda"), ("x", "cpu")):
+        with pytest.raises(SystemExit, match=rf"can run here: conventional, .* Got {name}\. What"):
+            RECORD["drop"](file, ["ours", name], device)
+    RECORD["drop"](file, ["satnet-sudoku"], "cuda")
+    assert [kept["method"] for kept in lines_of(file)] == ["klay"]
+
+
+def test_new_timings_replace_those_of_the_same_device():
+    cpu, gpu = ({"kind": "seconds", "machine": {"device": name}} for name in ("cpu", "NVIDIA H200"))
+    trained = {"kind": "accuracy", "machine": {"device": "cpu"}}
+    assert RECORD["untimed"](lines(trained, cpu, gpu), "cpu") == lines(trained, gpu)
+    assert RECORD["untimed"](lines(trained, cpu, gpu), "cuda") == lines(trained, cpu)
+
+
+def test_trainings_have_the_length_that_the_page_states():
+    records = lines_of(ROOT / "benchmarks" / "results" / "learning.jsonl")
+    for kept in (r for r in records if r["kind"] == "accuracy" and "training" in r):
+        budget = METHODS[kept["method"]].budget(PROBLEMS[kept["problem"]])
+        epochs = [Progress(**epoch) for epoch in kept["training"]]
+        assert kept["batch_size"] == budget.batch_size
+        if budget.until_settled and len(epochs) < budget.epochs:
+            assert len(epochs) >= PROBLEMS[kept["problem"]].epochs
+            assert settled(epochs)
+        else:
+            assert len(epochs) == budget.epochs
