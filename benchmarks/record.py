@@ -10,8 +10,9 @@
     python benchmarks/record.py validation RUN RUN ...  # adds a line for each validation run
 
 Each record names the commit, the date and the machine. A file is replaced when its benchmark is
-complete. `learning` adds the trainings of `rivals/learn.py` that have no record yet, after dropping
-those of the methods named (`all`: every method that can run), and times all methods again.
+complete. But `learning` adds each training of `rivals/learn.py` that has no record yet, after
+dropping the methods named (`all`: every method that can run), as far as they were trained on the
+same kind of device, and times all methods again.
 `validation` takes folders of runs that were scored on validation examples (`smtlayer train ...
 --set task.validation=0.1 --out RUN`).
 """
@@ -25,7 +26,7 @@ from pathlib import Path
 from typing import Any
 
 sys.path.append(str(Path(__file__).parent / "rivals"))
-import learning_table
+from learning_table import made
 from methods import METHODS
 from smtlayer_cli.provenance import here
 from smtlayer_studies.runs.records import RunRecord
@@ -78,20 +79,24 @@ def learning(*methods: str, device: str = "cpu") -> str:
     file = RECORDS / "learning.jsonl"
     learn = sys.executable, HERE / "rivals" / "learn.py", "--device", device
     drop(file, methods, device)
-    output(*learn, "--into", file)
-    kept = untimed(file.read_text(encoding="utf-8"), device)
-    return kept + output(*learn, "--time", "--problems", TIMED)
+    only = ("--methods", ",".join(methods)) if methods and "all" not in methods else ()
+    output(*learn, *only, "--into", file)
+    timings = output(*learn, "--time", "--problems", TIMED)
+    return untimed(file.read_text(encoding="utf-8"), device) + timings
 
 
 def untimed(lines: str, device: str) -> str:
     """These lines without the timings of a device."""
-    records = [(line, json.loads(line)) for line in lines.splitlines(keepends=True)]
-    old = learning_table.timings([record for _, record in records], device)
-    return "".join(line for line, record in records if record not in old)
+    return "".join(line for line, record in parsed(lines) if not made(record, "seconds", device))
+
+
+def parsed(lines: str) -> list[tuple[str, dict[str, Any]]]:
+    """Each line, with its record."""
+    return [(line, json.loads(line)) for line in lines.splitlines(keepends=True)]
 
 
 def drop(file: Path, methods: Sequence[str], device: str = "cpu") -> None:
-    """Drops the trainings of these methods from a file; `all` stands for those that can run."""
+    """Drops trainings on a device, of these methods, from a file; `all`: those that can run."""
     able = {name for name, method in METHODS.items() if not method.missing(device)}
     if unable := sorted(set(methods) - able - {"all"}):
         raise SystemExit(
@@ -99,12 +104,10 @@ def drop(file: Path, methods: Sequence[str], device: str = "cpu") -> None:
             f"Got {', '.join(unable)}. What is missing: python benchmarks/rivals/learn.py --list"
         )
     again = able if "all" in methods else set(methods)
-    lines = file.read_text(encoding="utf-8").splitlines(keepends=True)
-    records = [json.loads(line) for line in lines]
     kept = (
         line
-        for line, record in zip(lines, records, strict=True)
-        if record["kind"] != "accuracy" or record["method"] not in again
+        for line, record in parsed(file.read_text(encoding="utf-8"))
+        if record["method"] not in again or not made(record, "accuracy", device)
     )
     file.write_text("".join(kept), encoding="utf-8")
 

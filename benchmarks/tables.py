@@ -166,10 +166,18 @@ def learning(problems: Sequence[str] = learning_table.ENDS, least: int = 1) -> s
 
 def learning_seconds(device: str, problems: Sequence[str] = learning_table.TIMED) -> str:
     """Seconds of training per 1,000 examples on a device, with their origin."""
-    found = learning_table.timings(read("learning"), device)
-    rows = learning_table.seconds_rows(found, problems)
-    heads = ("seconds per 1,000 examples", *learning_table.titles(problems))
+    records = read("learning")
+    rows = learning_table.seconds_rows(records, problems, device)
+    heads = ("seconds per 1,000 examples", *learning_table.titles_with_batches(problems))
+    found = [record for record in records if learning_table.made(record, "seconds", device)]
     return f"{table(heads, rows)}\n\n{recorded(found)}"
+
+
+def learning_earlier() -> str:
+    """Test accuracy of rivals with settings that were tried before."""
+    problems = (*learning_table.ENDS, learning_table.LONG[-1])
+    rows = learning_table.earlier_rows(read("learning_earlier"), problems)
+    return table(("test accuracy, %", *learning_table.titles(problems)), rows)
 
 
 def learning_methods() -> str:
@@ -311,6 +319,7 @@ TABLES = {
     "learning-seconds": partial(learning_seconds, "cpu"),
     "learning-seconds-gpu": partial(learning_seconds, "cuda"),
     "learning-methods": learning_methods,
+    "learning-earlier": learning_earlier,
     "lab": lab,
     "readings": readings,
 }

@@ -103,6 +103,7 @@ def trained(method: Method, problem: Problem, seed: int, device: str = "cpu") ->
         "kind": "accuracy", "problem": problem.name, "method": method.name, "seed": seed,
         "examples": steps * budget.batch_size, "batch_size": budget.batch_size, "steps": steps,
         "training": [epoch._asdict() for epoch in history], "scores": scores, "seconds": seconds,
+        "data": examples.data_source,
     }  # fmt: skip
 
 

@@ -32,6 +32,10 @@ class Examples(Protocol):
     """The part of a task that a learner needs."""
 
     @property
+    def data_source(self) -> str:
+        """The data, as the records name them."""
+
+    @property
     def theory(self) -> Theory:
         """The theory; its columns are those of the network."""
 

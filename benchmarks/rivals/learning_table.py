@@ -27,27 +27,39 @@ NONE = "–"  # noqa: RUF001
 
 def accuracy_rows(records: Records, problems: Sequence[str], least: int = 1) -> list[Row]:
     """Test accuracy of methods on some problems, at least so many, then what the paper reports."""
-    rows = [(method.title, *_cells(records, method, problems)) for method in METHODS.values()] + [
+    rows = [
+        (method.title, *_cells([r for r in records if r["method"] == method.name], problems))
+        for method in METHODS.values()
+    ] + [
         (title, *(_quoted(problem, name) for problem in problems)) for name, title in QUOTED.items()
     ]
     return [row for row in rows if len(row) - 1 - row.count(NONE) >= least]
 
 
-def seconds_rows(records: Records, problems: Sequence[str]) -> list[Row]:
-    """Seconds of training per 1,000 examples, with the least and most; of one machine's records."""
-    times = {(r["method"], r["problem"]): r for r in records}
+def seconds_rows(records: Records, problems: Sequence[str], device: str) -> list[Row]:
+    """Seconds of training per 1,000 examples on a device, with the least and most.
+
+    Batches of another size than that of the problem are named.
+    """
+    times = {(r["method"], r["problem"]): r for r in records if made(r, "seconds", device)}
     rows = []
     for method in METHODS.values():
         own = [times.get((method.name, problem)) for problem in problems]
         if any(own):
-            rows.append((method.title, *(_with_range(one) if one else NONE for one in own)))
+            cells = (_with_range(one, method) if one else NONE for one in own)
+            rows.append((method.title, *cells))
     return rows
 
 
-def timings(records: Records, device: str) -> Records:
-    """The records of times on the CPU, or on a GPU."""
-    found = [r for r in records if r["kind"] == "seconds"]
-    return [r for r in found if (r["machine"]["device"] == "cpu") == (device == "cpu")]
+def made(record: dict[str, Any], kind: str, device: str) -> bool:
+    """Whether a record is of this kind, and made on the CPU or on a GPU, like the device."""
+    return record["kind"] == kind and (record["machine"]["device"] == "cpu") == (device == "cpu")
+
+
+def earlier_rows(records: Records, problems: Sequence[str]) -> list[Row]:
+    """Test accuracy with settings that were tried before, by their titles."""
+    names = dict.fromkeys(r["title"] for r in records)
+    return [(name, *_cells([r for r in records if r["title"] == name], problems)) for name in names]
 
 
 def method_rows() -> list[Row]:
@@ -60,15 +72,20 @@ def titles(problems: Sequence[str]) -> Row:
     return tuple(PROBLEMS[name].title for name in problems)
 
 
-def _cells(records: Records, method: Method, problems: Sequence[str]) -> Row:
+def titles_with_batches(problems: Sequence[str]) -> Row:
+    """The same, with the size of their batches."""
     return tuple(
-        _mean([
-            100 * r["scores"]["accuracy"]
-            for r in records
-            if (r["kind"], r["method"], r["problem"]) == ("accuracy", method.name, problem)
-        ])
+        f"{PROBLEMS[name].title}, batches of {PROBLEMS[name].batch_size}" for name in problems
+    )
+
+
+def _cells(records: Records, problems: Sequence[str]) -> Row:
+    """Test accuracies of one method."""
+    found = [r for r in records if r["kind"] == "accuracy"]
+    return tuple(
+        _mean([100 * r["scores"]["accuracy"] for r in found if r["problem"] == problem])
         for problem in problems
-    )  # fmt: skip
+    )
 
 
 def _mean(values: list[float]) -> str:
@@ -80,9 +97,12 @@ def _mean(values: list[float]) -> str:
     return f"{statistics.mean(values):.1f}{spread}{count}"
 
 
-def _with_range(record: dict[str, Any]) -> str:
+def _with_range(record: dict[str, Any], method: Method) -> str:
     low, high = map(_seconds, record["range"])
-    return f"{_seconds(record['per_1000'])} ({low} to {high})"
+    problem = PROBLEMS[record["problem"]]
+    size = method.budget(problem).batch_size
+    batches = "" if size == problem.batch_size else f", batches of {size}"
+    return f"{_seconds(record['per_1000'])} ({low} to {high}){batches}"
 
 
 def _seconds(value: float) -> str:

@@ -28,9 +28,11 @@ from smtlayer_studies.tasks.base import Model
 ADDITION = frozenset(f"mnist-addition-{percent}" for percent in (10, 25, 50, 75, 100))
 ENDS = frozenset({"mnist-addition-10", "mnist-addition-100"})
 LONG = frozenset(f"long-addition-{length}" for length in (2, 4, 15))
-OTHERS = frozenset({"visual-algebra-1", "liars-puzzle"})
+ALGEBRA = frozenset({"visual-algebra-1"})
+OTHERS = ALGEBRA | {"liars-puzzle"}
 SUDOKU = frozenset({"visual-sudoku-10"})
 LONGER = frozenset({"mnist-addition-10-longer"})
+DIGITS = ADDITION | LONGER | ALGEBRA
 
 
 @dataclass(frozen=True)
@@ -99,7 +101,7 @@ class Method:
         return Model(model.network, MostProbableAnswer(model.layer, self.proofs))
 
     def _one_hot(self, problem: Problem) -> bool:
-        return self.reads_digits and problem.name.startswith("mnist")
+        return self.reads_digits and problem.name in DIGITS
 
 
 THEORY = "the theory"
@@ -142,13 +144,13 @@ METHODS: dict[str, Method] = {
         Method(
             "topk-digits", "top-k proofs, ours, digits by softmax", THEORY,
             "the same; digits are one-hot symbols, as in Scallop's examples",
-            ours(f"topk(k={PROOFS})"), ADDITION | LONGER, reads_digits=True, proofs=PROOFS,
+            ours(f"topk(k={PROOFS})"), DIGITS, reads_digits=True, proofs=PROOFS,
         ),
         Method(
             "topk-answers", "top-k proofs, ours, Scallop's loss", THEORY,
             "k = 3, with the loss and the settings of Scallop's example: binary cross-entropy over "
-            "all answers, Adam at 0.001; on MNIST+ digits by softmax and batches of 64",
-            scallop, ADDITION | LONGER | OTHERS, reads_digits=True, proofs=PROOFS,
+            "all answers, Adam at 0.001; digits by softmax, and on MNIST+ batches of 64",
+            scallop, DIGITS | OTHERS, reads_digits=True, proofs=PROOFS,
             budgets={
                 **dict.fromkeys(ADDITION, Budget(5, 64, 60_000)),
                 **dict.fromkeys(LONGER, Budget(15, 64, 60_000)),
@@ -156,21 +158,22 @@ METHODS: dict[str, Method] = {
         ),
         Method(
             "ours-digits", "ours, `anneal_core`, digits by softmax", THEORY,
-            "the same as `anneal_core`", ours("anneal_core"), ENDS | LONGER, reads_digits=True,
+            "the same as `anneal_core`", ours("anneal_core"), ENDS | LONGER | ALGEBRA,
+            reads_digits=True,
         ),
         Method(
             "likelihood-digits", "ours, exact likelihood, digits by softmax", THEORY,
-            "the same as exact likelihood", ours("core", likelihood), ENDS | LONGER,
+            "the same as exact likelihood", ours("core", likelihood), ENDS | LONGER | ALGEBRA,
             reads_digits=True, proofs=ALL,
         ),
         Method(
-            "satnet", "SATNet, 64 clauses, to convergence", "examples only", SATNET_ALONE,
+            "satnet", "SATNet, 64 clauses, until settled", "examples only", SATNET_ALONE,
             satnet(1e-3, satnet_layer.MEDIUM), ENDS | OTHERS, module="satnet", budgets=SETTLED,
         ),
         Method(
-            "satnet-large", "SATNet, 200 clauses, to convergence", "examples only",
+            "satnet-large", "SATNet, 200 clauses, until settled", "examples only",
             "the same as with 64 clauses, but 100 auxiliary variables",
-            satnet(1e-3, satnet_layer.LARGE), ENDS | frozenset({"liars-puzzle"}), module="satnet",
+            satnet(1e-3, satnet_layer.LARGE), ENDS | {"liars-puzzle"}, module="satnet",
             budgets=SETTLED,
         ),
         Method(

@@ -10,7 +10,6 @@ from functools import cache, cached_property
 from typing import Any
 
 import torch
-import z3
 from torch import Tensor, nn
 
 from smtlayer import Theory, one_hot
@@ -89,21 +88,26 @@ class Problem:
 
 
 class DigitReading:
-    """MNIST addition whose digits are one-hot symbols, read by softmax over ten outputs."""
+    """A task whose digits are one-hot symbols, read by softmax over ten outputs."""
 
     def __init__(self, task: Task) -> None:
         self._task = task
 
+    @property
+    def data_source(self) -> str:
+        """The data of the task."""
+        return self._task.data_source
+
     @cached_property
     def theory(self) -> Theory:
-        """Two digits and their sum."""
-        return digit_theory()
+        """The theory of the task, with ten columns per digit."""
+        return with_digits(self._task.theory)
 
     def rows(self, split: SplitName, count: int, seed: int, epoch: int = 0) -> Rows:
         """The same examples, with one-hot symbols."""
         rows = self._task.rows(split, count, seed, epoch)
-        digits = self._task.theory.decode_inputs(rows.symbols)
-        values = {name: torch.as_tensor(digits[name]) for name in ("a", "b")}
+        digits = self._task.theory.decode_inputs(rows.symbols).items()
+        values = {name: torch.as_tensor(digit) for name, digit in digits}
         return replace(rows, symbols=self.theory.encode(**values))
 
 
@@ -112,6 +116,11 @@ class BoardReading:
 
     def __init__(self, task: Task) -> None:
         self._task = task
+
+    @property
+    def data_source(self) -> str:
+        """The data of the task."""
+        return self._task.data_source
 
     @cached_property
     def theory(self) -> Theory:
@@ -128,13 +137,10 @@ class BoardReading:
         return replace(rows, targets=targets, asked=~rows.known)
 
 
-@cache
-def digit_theory() -> Theory:
-    """Two digits of ten columns each, and their sum in five bits."""
-    a, b = z3.Ints("a b")
-    total = z3.BitVec("total", 5)
-    digits = [one_hot(digit, range(10)) for digit in (a, b)]
-    return Theory(z3.BV2Int(total) == a + b, inputs=digits, outputs=[total])
+def with_digits(theory: Theory) -> Theory:
+    """A theory whose inputs are digits, with ten columns for each in place of its bits."""
+    digits = [one_hot(symbol.term, range(10)) for symbol in theory.input_symbols]
+    return Theory(theory.constraints, digits, theory.output_symbols)
 
 
 @cache
@@ -146,7 +152,7 @@ def board_theory() -> Theory:
 
 
 def _addition(percent: int) -> Problem:
-    options = {"name": "mnist-addition", "percent": percent}
+    options = {"name": "mnist-addition", "percent": percent, "data": "mnist"}
     title = f"MNIST+ {percent} %"
     return Problem(f"mnist-addition-{percent}", title, options, lambda: LeNet(4), 5, 128)
 
@@ -157,7 +163,7 @@ def _longer(problem: Problem, epochs: int) -> Problem:
 
 
 def _long(length: int, epochs: int) -> Problem:
-    options = {"name": "long-addition", "length": length}
+    options = {"name": "long-addition", "length": length, "data": "mnist"}
     title = f"{length}-digit addition"
     return Problem(
         f"long-addition-{length}", title, options, lambda: LeNet(10), epochs, 32, test_rows=2_500
@@ -170,7 +176,8 @@ PROBLEMS: dict[str, Problem] = {
         *(_addition(percent) for percent in (10, 25, 50, 75, 100)),
         _longer(_addition(10), 15),
         Problem(
-            "visual-algebra-1", "Visual algebra #1", {"name": "visual-algebra", "configuration": 1},
+            "visual-algebra-1", "Visual algebra #1",
+            {"name": "visual-algebra", "configuration": 1, "data": "mnist"},
             lambda: LeNet(4), 5, 64,
         ),
         Problem(
@@ -179,7 +186,7 @@ PROBLEMS: dict[str, Problem] = {
         ),
         Problem(
             "visual-sudoku-10", "Visual Sudoku 10 %",
-            {"name": "visual-sudoku", "percent": 10, "reading": "digits"},
+            {"name": "visual-sudoku", "percent": 10, "reading": "digits", "data": "mnist"},
             hint_reader, 30, 16, rows=9_000, test_rows=1_000, timed=3,
         ),
         _long(2, 10), _long(4, 20), _long(15, 30),

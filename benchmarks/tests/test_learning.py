@@ -16,8 +16,9 @@ import mnist_addition
 from learners import Progress
 from learning_plot import draw_learning
 from methods import METHODS, Budget
-from problems import PROBLEMS, LeNet, Problem, digit_theory, hint_reader
+from problems import PROBLEMS, LeNet, Problem, hint_reader, with_digits
 from smtlayer import SMTLayer, Theory, one_hot
+from smtlayer_studies.tasks.addition.theory import addition_theory
 
 ROOT = Path(__file__).parents[2]
 OPTIONS = {"name": "mnist-addition", "percent": 10, "data": "sample"}
@@ -32,6 +33,7 @@ def test_a_method_is_trained_and_scored(name):
     record = learn.trained(method, TINY, seed=1)
     assert (record["problem"], record["method"], record["seed"]) == (TINY.name, name, 1)
     assert (record["examples"], record["steps"], record["batch_size"]) == (64, 4, 16)
+    assert record["data"] == "sample"
     assert 0 <= record["scores"]["accuracy"] <= 1
     assert ("symbols" in record["scores"]) == (name != "conventional")
     assert ("model_accuracy" in record["scores"]) == (name not in ("conventional", "ours"))
@@ -51,7 +53,8 @@ def test_a_training_follows_from_its_seed():
 
 
 def test_an_answer_is_as_probable_as_its_most_probable_proofs():
-    layer, logits = SMTLayer(digit_theory()), torch.randn(4, 20, dtype=torch.float64)
+    layer = SMTLayer(with_digits(addition_theory()))
+    logits = torch.randn(4, 20, dtype=torch.float64)
     every = answers.all_answers(layer)
     assert layer.theory.decode(every)["total"].tolist() == list(range(19))
     logits.requires_grad_()
@@ -152,10 +155,10 @@ def test_a_training_ends_when_it_is_settled(monkeypatch):
 
 def test_digits_by_softmax_have_the_same_examples():
     bits, digits = (METHODS[name].examples(TINY, 0) for name in ("topk", "topk-digits"))
-    assert digits.theory == digit_theory()
     ours, theirs = (each.rows("train", 20, 0) for each in (bits, digits))
     assert torch.equal(ours.items, theirs.items)
     assert torch.equal(ours.targets, theirs.targets)
+    assert theirs.symbols.shape == (20, 2 * 10)
     read = digits.theory.decode_inputs(theirs.symbols)
     total = torch.as_tensor(read["a"]) + torch.as_tensor(read["b"])
     assert torch.equal(
@@ -243,19 +246,35 @@ def test_a_table_has_means_spreads_and_what_the_paper_reports():
 
 
 def test_tables_of_seconds_have_the_times_of_one_device():
-    problems = ("mnist-addition-10", "visual-sudoku-10")
+    problems = ("mnist-addition-100", "visual-sudoku-10")
     cpu, gpu = ({"kind": "seconds", "machine": {"device": name}} for name in ("cpu", "NVIDIA H200"))
-    small = cpu | {"method": "satnet", "problem": problems[0], "per_1000": 1.234,
-                   "range": [1.1, 1.26]}  # fmt: skip
-    large = gpu | {"method": "ours", "problem": problems[1], "per_1000": 448.7,
-                   "range": [402.0, 470.4]}  # fmt: skip
-    records = [small, large, *accuracy("klay", problems[0], 0.5)]
-    assert learning_table.timings(records, "cpu") == [small]
-    assert learning_table.timings(records, "cuda") == [large]
-    assert learning_table.seconds_rows([small, large], problems) == [
-        ("ours, `anneal_core`", "–", "449 (402 to 470)"),  # noqa: RUF001
-        (METHODS["satnet"].title, "1.2 (1.1 to 1.3)", "–"),  # noqa: RUF001
+    records = [
+        cpu | {"method": "deepproblog", "problem": problems[0], "per_1000": 8.234, "range": [8, 9]},
+        gpu | {"method": "ours", "problem": problems[0], "per_1000": 0.0234, "range": [0.0211, 1]},
+        gpu | {"method": "satnet-sudoku", "problem": problems[1], "per_1000": 448.7,
+               "range": [402.0, 470.4]},
+        *accuracy("klay", problems[0], 0.5),
+    ]  # fmt: skip
+    assert learning_table.seconds_rows(records, problems, "cpu") == [
+        ("DeepProbLog, 1 epoch", "8.2 (8 to 9), batches of 2", "–"),  # noqa: RUF001
     ]
+    sudoku = METHODS["satnet-sudoku"].title
+    assert learning_table.seconds_rows(records, problems, "cuda") == [
+        ("ours, `anneal_core`", "0.023 (0.021 to 1)", "–"),  # noqa: RUF001
+        (sudoku, "–", "449 (402 to 470), batches of 40"),  # noqa: RUF001
+    ]
+    assert learning_table.titles_with_batches(problems) == (
+        "MNIST+ 100 %, batches of 128", "Visual Sudoku 10 %, batches of 16",
+    )  # fmt: skip
+
+
+def test_earlier_settings_are_tabled_by_their_titles():
+    problems = ("mnist-addition-10", "mnist-addition-100")
+    small = [r | {"title": "small"} for r in accuracy("satnet", problems[0], 0.1, 0.2, 0.3)]
+    large = [r | {"title": "large"} for r in accuracy("satnet", problems[1], 0.5)]
+    assert learning_table.earlier_rows([*small, *large], problems) == [
+        ("small", "20.0 ± 10.0", "–"), ("large", "–", "50.0 (1)"),  # noqa: RUF001
+    ]  # fmt: skip
 
 
 def test_the_picture_has_a_dot_per_seed_and_a_mark_per_quoted_figure(tmp_path, monkeypatch):

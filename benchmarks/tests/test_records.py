@@ -32,7 +32,7 @@ def test_every_record_names_its_commit_date_and_machine_or_says_why_not(path):
 
 
 def test_all_kinds_of_records_can_be_made_again():
-    assert {path.name for path in FILES} - {"validation.jsonl"} == {
+    assert {path.name for path in FILES} - {"validation.jsonl", "learning_earlier.jsonl"} == {
         file for file, _ in RECORD["FILES"].values() if file.endswith(".jsonl")
     }
     with pytest.raises(SystemExit, match=r"expects cpu, .* or validation\. Got gpu"):
@@ -79,45 +79,69 @@ def lines(*records):
     return "".join(json.dumps(record) + "\n" for record in records)
 
 
+def kept_of(kind, method, device="cpu"):
+    return {"kind": kind, "method": method, "machine": {"device": device}}
+
+
 def test_trainings_are_dropped_before_they_are_made_again(tmp_path):
     file, methods = tmp_path / "learning.jsonl", ("ours", "topk", "klay")
     text = lines(
-        *(
-            {"kind": "accuracy", "method": name, "seed": seed}
-            for name in methods
-            for seed in (0, 1)
-        ),
-        {"kind": "seconds", "method": "topk"},
+        *(kept_of("accuracy", name) for name in methods for _ in range(2)),
+        kept_of("accuracy", "topk", "NVIDIA H200"),
+        kept_of("seconds", "topk"),
     )
     for again, left in (
-        ((), ["ours", "ours", "topk", "topk", "klay", "klay", "topk"]),
-        (("topk",), ["ours", "ours", "klay", "klay", "topk"]),
-        (("topk", "ours"), ["klay", "klay", "topk"]),
+        ((), ["ours", "ours", "topk", "topk", "klay", "klay", "topk", "topk"]),
+        (("topk",), ["ours", "ours", "klay", "klay", "topk", "topk"]),
+        (("topk", "ours"), ["klay", "klay", "topk", "topk"]),
     ):
         file.write_text(text)
         RECORD["drop"](file, again)
         assert [kept["method"] for kept in lines_of(file)] == left
+    RECORD["drop"](file, ["topk"], "cuda")
+    assert [kept["kind"] for kept in lines_of(file)] == ["accuracy", "accuracy", "seconds"]
 
 
 def test_trainings_that_cannot_be_made_again_are_not_dropped(tmp_path, monkeypatch):
     file = tmp_path / "learning.jsonl"
     monkeypatch.setattr("methods.find_spec", lambda name: None if name == "klay" else name)
-    text = lines(*({"kind": "accuracy", "method": m} for m in ("ours", "klay", "satnet-sudoku")))
-    file.write_text(text)
+    file.write_text(lines(*(kept_of("accuracy", name) for name in ("ours", "klay"))))
     RECORD["drop"](file, ["all"])
-    assert [kept["method"] for kept in lines_of(file)] == ["klay", "satnet-sudoku"]
+    assert [kept["method"] for kept in lines_of(file)] == ["klay"]
     for name, device in (("klay", "cpu"), ("satnet-sudoku", "cpu"), ("klay", "cuda"), ("x", "cpu")):
         with pytest.raises(SystemExit, match=rf"can run here: conventional, .* Got {name}\. What"):
             RECORD["drop"](file, ["ours", name], device)
-    RECORD["drop"](file, ["satnet-sudoku"], "cuda")
     assert [kept["method"] for kept in lines_of(file)] == ["klay"]
 
 
 def test_new_timings_replace_those_of_the_same_device():
-    cpu, gpu = ({"kind": "seconds", "machine": {"device": name}} for name in ("cpu", "NVIDIA H200"))
-    trained = {"kind": "accuracy", "machine": {"device": "cpu"}}
+    cpu, gpu = (kept_of("seconds", "ours", name) for name in ("cpu", "NVIDIA H200"))
+    trained = kept_of("accuracy", "ours")
     assert RECORD["untimed"](lines(trained, cpu, gpu), "cpu") == lines(trained, gpu)
     assert RECORD["untimed"](lines(trained, cpu, gpu), "cuda") == lines(trained, cpu)
+
+
+def test_only_the_methods_named_are_trained_again(tmp_path, monkeypatch):
+    commands, learning = [], RECORD["learning"]
+    file = tmp_path / "learning.jsonl"
+    file.write_text(lines(kept_of("accuracy", "topk"), kept_of("seconds", "topk")))
+    monkeypatch.setitem(learning.__globals__, "RECORDS", tmp_path)
+    monkeypatch.setitem(
+        learning.__globals__, "output", lambda *words: commands.append(words) or "timed\n"
+    )
+    assert learning("topk") == "timed\n"
+    (trained, timed) = commands
+    assert trained[2:] == ("--device", "cpu", "--methods", "topk", "--into", file)
+    assert timed[4] == "--time"
+    assert learning() == "timed\n"
+    assert commands[2][2:] == ("--device", "cpu", "--into", file)
+
+
+def test_each_training_is_recorded_once_and_on_full_data():
+    records = lines_of(ROOT / "benchmarks" / "results" / "learning.jsonl")
+    trained = [r for r in records if r["kind"] == "accuracy"]
+    assert len({(r["problem"], r["method"], r["seed"]) for r in trained}) == len(trained)
+    assert not any("sample" in r.get("data", "") for r in trained)
 
 
 def test_trainings_have_the_length_that_the_page_states():
