@@ -5,7 +5,7 @@
     PYTHONPATH=build/satnet python benchmarks/rivals/learn.py --device cuda
 
 Needs a GPU, `nvcc` and torch. The kernels of the release are changed in two points: the gradient of
-the inputs, as SATNet's authors corrected it after the release
+the inputs, by a correction that SATNet's authors merged after the release
 (https://github.com/locuslab/SATNet/pull/10), and a function that CUDA 13 no longer has.
 """
 
