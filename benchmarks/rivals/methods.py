@@ -173,8 +173,8 @@ METHODS: dict[str, Method] = {
         Method(
             "satnet-large", "SATNet, 200 clauses, until settled", "examples only",
             "the same as with 64 clauses, but 100 auxiliary variables",
-            satnet(1e-3, satnet_layer.LARGE), ENDS | {"liars-puzzle"}, module="satnet",
-            budgets=SETTLED,
+            satnet(1e-3, satnet_layer.LARGE), frozenset({"mnist-addition-100", "liars-puzzle"}),
+            module="satnet", budgets=SETTLED,
         ),
         Method(
             "satnet-pretrained", "SATNet, 64 clauses, after pre-training", "examples only",
