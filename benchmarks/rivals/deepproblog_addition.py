@@ -1,4 +1,4 @@
-"""DeepProbLog with its exact engine on addition of MNIST numbers of one and two digits."""
+"""DeepProbLog with its exact engine on formulas over MNIST digits; timed on addition."""
 
 import contextlib
 import io
@@ -13,16 +13,8 @@ from torch import Tensor, nn
 
 import mnist_addition as task
 from comparison import Agreement, Case, Rival
+from formulas import DIGITS
 from smtlayer import SMTLayer
-
-# That of DeepProbLog's example, deepproblog/examples/MNIST/models/addition.pl in its package.
-PROGRAM = """
-nn(digits, [X], Y, [0,1,2,3,4,5,6,7,8,9]) :: digit(X, Y).
-number([], Result, Result).
-number([H|T], Acc, Result) :- digit(H, Nr), Acc2 is Nr + 10 * Acc, number(T, Acc2, Result).
-number(X, Y) :- number(X, 0, Y).
-addition(X, Y, Z) :- number(X, X2), number(Y, Y2), Z is X2 + Y2.
-"""
 
 
 def cases() -> Iterator[Case]:
@@ -49,7 +41,7 @@ def make_case(
     problog = ProbLog(theirs, train)
     start = loss(train[:batch]).item(), problog.loss(train[:batch])
 
-    def examples(i: int) -> task.Pairs:
+    def examples(i: int) -> task.Examples:
         return train[i * chunk : (i + 1) * chunk] if fresh else train
 
     def agreement() -> Agreement:
@@ -79,9 +71,9 @@ def make_case(
 
 
 class ProbLog:
-    """DeepProbLog's model of sums, with its own loss; compiles the circuits of some examples."""
+    """DeepProbLog's model of a formula, with its own loss; compiles circuits of some examples."""
 
-    def __init__(self, network: nn.Module, pairs: task.Pairs) -> None:
+    def __init__(self, network: nn.Module, pairs: task.Examples) -> None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about its approximate engine, for SWI-Prolog
             from deepproblog.engines import ExactEngine
@@ -90,7 +82,7 @@ class ProbLog:
             from deepproblog.train import TrainObject
         reader = Network(nn.Sequential(network, nn.Softmax(1)), "digits", batching=True)
         reader.optimizer = torch.optim.Adam(network.parameters(), 1e-3)
-        self.model = Model(PROGRAM, [reader], load=False)
+        self.model = Model(DIGITS + pairs.formula.program, [reader], load=False)
         with contextlib.redirect_stdout(io.StringIO()):
             self.model.set_engine(ExactEngine(self.model), cache=True)
         self.images: dict[Any, Tensor] = {}
@@ -101,13 +93,13 @@ class ProbLog:
             self.model.solver.cache.get(query)
         self.compile_s = time.perf_counter() - start
 
-    def loss(self, pairs: task.Pairs) -> float:
-        """The mean cross-entropy of the sums; adds its gradient to the parameters."""
+    def loss(self, pairs: task.Examples) -> float:
+        """The mean cross-entropy of the answers; adds its gradient to the parameters."""
         self.images.clear()
         asked = queries(pairs, self.images)
         return self.training.get_loss(asked, self.model.solver.semiring.cross_entropy)
 
-    def train(self, pairs: task.Pairs, batch: int) -> float:
+    def train(self, pairs: task.Examples, batch: int) -> float:
         """Trains on examples once, in their order; the loss of the last batch."""
         self.model.train()
         for first in range(0, len(pairs), batch):
@@ -117,22 +109,22 @@ class ProbLog:
         return loss
 
 
-def queries(pairs: task.Pairs, images: dict[Any, Tensor]) -> list[Any]:
+def queries(pairs: task.Examples, images: dict[Any, Tensor]) -> list[Any]:
     """One query per example; its images are added to `images`."""
     from deepproblog.query import Query
     from problog.logic import Constant, Term, list2term
 
-    found = []
-    for row, total in zip(pairs.images, pairs.sums.tolist(), strict=True):
+    formula, found = pairs.formula, []
+    for row, answer in zip(pairs.images, pairs.answers.tolist(), strict=True):
         names = [Term(f"image{i}") for i in range(len(row))]
         terms = {}
         for name, image in zip(names, row, strict=True):
             key = Constant(len(images))
             terms[name] = Term("tensor", Term("images", key))
             images[(key,)] = image[None]
-        half = len(names) // 2
-        numbers = list2term(names[:half]), list2term(names[half:])
-        found.append(Query(Term("addition", *numbers, Constant(total)), terms))
+        length = len(names) // formula.lists
+        lists = [list2term(names[i : i + length]) for i in range(0, len(names), length)]
+        found.append(Query(Term(formula.predicate, *lists, Constant(answer)), terms))
     return found
 
 

@@ -1,4 +1,4 @@
-"""KLay on our own decision diagrams of addition: log-likelihood and its gradient."""
+"""KLay on our own decision diagrams: log-likelihood and its gradient; timed on addition."""
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -6,13 +6,14 @@ from typing import Any
 
 import numpy as np
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from comparison import RUN, Agreement, Case, Rival
 from mnist_addition import addition_theory, wanted
-from smtlayer import Circuit, SMTLayer
+from smtlayer import Circuit, SMTLayer, Theory
 from smtlayer.solvers.circuit.compilation import to_diagram
-from smtlayer.solvers.circuit.diagram import Diagram, Pack
+from smtlayer.solvers.circuit.diagram import Pack
 
 Likelihood = Callable[[Tensor, Tensor], Tensor]  # logits and outputs -> (B,)
 NEVER = -1e4  # for log 0: KLay's gradients are NaN with -inf
@@ -32,7 +33,7 @@ def make_case(digits: int, rows: int, repeats: int = 20) -> Case:
     logits = torch.randn(RUN * (repeats + 1), rows, theory.n_inputs, generator=generator)
     sums = torch.randint(10**digits, (2, len(logits), rows), generator=generator).sum(0)
     outputs = wanted(theory, sums)  # (batches, B, m)
-    circuit = to_klay(diagram)
+    circuit = to_klay(theory)
 
     def with_gradient(i: int, likelihood: Likelihood) -> tuple[Tensor, Tensor]:
         leaf = logits[i].clone().requires_grad_()
@@ -42,8 +43,11 @@ def make_case(digits: int, rows: int, repeats: int = 20) -> Case:
 
     ours = partial(with_gradient, likelihood=layer.log_prob)
     theirs = {
-        f"semiring {name}": partial(with_gradient, likelihood=make(circuit))
-        for name, make in (("log, float32", log_likelihood), ("real, float64", real_likelihood))
+        f"semiring {name}": partial(with_gradient, likelihood=likelihood)
+        for name, likelihood in (
+            ("log, float32", log_likelihood(circuit, theory)),
+            ("real, float64", real_likelihood(circuit)),
+        )
     }
 
     def agreement() -> Agreement:
@@ -61,16 +65,37 @@ def make_case(digits: int, rows: int, repeats: int = 20) -> Case:
     return Case(size, ours, theirs, agreement, repeats=repeats, run=RUN)
 
 
-def log_likelihood(circuit: Any) -> Likelihood:
-    """KLay's log-likelihood of outputs, computed with logarithms."""
+def log_likelihood(circuit: Any, theory: Theory) -> Likelihood:
+    """KLay's log-likelihood of outputs, none of them free, computed with logarithms.
+
+    Inputs are one-hot symbols of one size, or bits. The weights of false columns of
+    one-hot symbols are not used: the circuit has no such literals.
+    """
     module = circuit.to_torch_module("log", compile=False)
+    one_hot = torch.tensor(one_hot_columns(theory))
+    one_hot_inputs = one_hot[: theory.n_inputs].all()
+
+    def read(logits: Tensor) -> Tensor:
+        if one_hot_inputs:
+            symbols = logits.unflatten(-1, (len(theory.input_symbols), -1))
+            return symbols.log_softmax(-1).flatten(1)
+        return F.logsigmoid(logits)
 
     def likelihood(logits: Tensor, outputs: Tensor) -> Tensor:
-        read = logits.reshape(len(logits), -1, 10).log_softmax(-1)  # every input is a digit
-        weights = torch.cat([read.flatten(1), torch.where(outputs > 0, 0.0, NEVER)], -1)
-        return module(weights, torch.zeros_like(weights)).squeeze(-1)
+        true = torch.cat([read(logits), torch.where(outputs > 0, 0.0, NEVER)], -1)
+        if one_hot.all():
+            return module(true, torch.zeros_like(true)).squeeze(-1)
+        false = torch.cat([F.logsigmoid(-logits), torch.where(outputs < 0, 0.0, NEVER)], -1)
+        return module(true, false).squeeze(-1)
 
     return likelihood
+
+
+def one_hot_columns(theory: Theory) -> list[bool]:
+    """Which columns belong to a one-hot symbol, inputs first."""
+    symbols = [*theory.input_symbols, *theory.output_symbols]
+    widths = [(s.kind == "one-hot", s.columns.stop - s.columns.start) for s in symbols]
+    return [one_hot for one_hot, width in widths for _ in range(width)]
 
 
 def real_likelihood(circuit: Any) -> Likelihood:
@@ -85,21 +110,23 @@ def real_likelihood(circuit: Any) -> Likelihood:
     return likelihood
 
 
-def to_klay(diagram: Diagram) -> "klay.Circuit":  # noqa: F821
-    """The diagram as a KLay circuit: its variables are the columns, numbered from 1.
+def to_klay(theory: Theory) -> "klay.Circuit":  # noqa: F821
+    """The diagram of a theory as a KLay circuit: its variables are the columns, numbered from 1.
 
-    All columns belong to one-hot symbols, so an arc is the "and" of the columns that it makes true.
+    An arc is the "and" of its columns: those that it makes true, and those of bits that it makes
+    false; if one value of a one-hot symbol is true, the others are not.
     """
     import klay
 
+    diagram, one_hot = to_diagram(theory), one_hot_columns(theory)
     circuit = klay.Circuit()
     nodes = [circuit.true_node()]  # of the level below
     for level in reversed(diagram.levels):
-        true = [true_columns(pack, diagram.columns) for pack in level.packs]
+        literals = [literals_of(pack, diagram.columns, one_hot) for pack in level.packs]
         choices = level.value.transpose(1, 2, 0).tolist()  # (N, F, packs)
         arcs = [
             [
-                [*(circuit.literal_node(i) for pack in zip(true, choice, strict=True)
+                [*(circuit.literal_node(i) for pack in zip(literals, choice, strict=True)
                    for i in pack[0][pack[1]]), nodes[child]]
                 for child, choice in zip(*pair, strict=True)
                 if choice[0] >= 0
@@ -112,10 +139,16 @@ def to_klay(diagram: Diagram) -> "klay.Circuit":  # noqa: F821
     return circuit
 
 
-def true_columns(pack: Pack, columns: Sequence[int]) -> list[list[int]]:
-    """The columns, numbered from 1, that each value of a pack makes true."""
-    literals = (pack.signs * np.array(pack.variables)).tolist()
-    return [[i for i, x in enumerate(columns, 1) if x in value] for value in map(set, literals)]
+def literals_of(pack: Pack, columns: Sequence[int], one_hot: Sequence[bool]) -> list[list[int]]:
+    """The columns, numbered from 1, that each value of a pack decides; negative if false."""
+    values = [set(value) for value in (pack.signs * np.array(pack.variables)).tolist()]
+    named = list(enumerate(zip(columns, one_hot, strict=True), 1))
+    return [
+        [i if literal in value else -i
+         for i, (literal, alone) in named
+         if literal in value or (-literal in value and not alone)]
+        for value in values
+    ]  # fmt: skip
 
 
 RIVAL = Rival(

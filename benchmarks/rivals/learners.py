@@ -10,16 +10,15 @@ from torch import Tensor, nn
 import deepproblog_addition
 import klay_addition
 import ltn_addition
-import mnist_addition
 import satnet_layer
 from answers import scallop_loss
-from mnist_addition import Pairs
+from formulas import DigitFormula, addition, algebra
+from mnist_addition import Examples as DigitExamples
 from problems import LeNet, Problem
 from smtlayer import SMTLayer
 from smtlayer.loop import Stepper
-from smtlayer.solvers.circuit.compilation import to_diagram
 from smtlayer.theory import Theory
-from smtlayer_studies.runs.losses import cross_entropy
+from smtlayer_studies.runs.losses import cross_entropy, wanted
 from smtlayer_studies.runs.optimizers import learning_rate
 from smtlayer_studies.tasks.base import Batch, Model, Rows, SplitName
 from smtlayer_studies.tasks.networks import DenseHead
@@ -152,23 +151,24 @@ def satnet(
 
 @dataclass(eq=False)
 class ProbLogLearner:
-    """DeepProbLog's own training of the sums of two digits."""
+    """DeepProbLog's own training."""
 
     model: Model
     engine: Any
+    formula: DigitFormula
 
     def step(self, batch: Batch) -> Progress:
         """Trains on a batch."""
-        pairs = pairs_of(batch)
-        return Progress(self.engine.train(pairs, len(pairs)))
+        shown = digits_of(batch, self.formula)
+        return Progress(self.engine.train(shown, len(shown)))
 
 
 def deepproblog(at: Setting) -> Learner:
     """DeepProbLog with its exact engine, Adam at 0.001."""
-    rows = at.examples.rows("train", 500, 0)
-    sample = pairs_of(rows.batch(torch.arange(len(rows))))  # for compiling the circuits of its sums
+    rows, formula = at.examples.rows("train", 500, 0), formula_of(at.problem)
+    sample = digits_of(rows.batch(torch.arange(500)), formula)  # whose circuits are compiled
     engine = deepproblog_addition.ProbLog(_layers(at.network), sample)
-    return ProbLogLearner(Model(at.network, SMTLayer(at.examples.theory)), engine)
+    return ProbLogLearner(Model(at.network, SMTLayer(at.examples.theory)), engine, formula)
 
 
 @dataclass(eq=False)
@@ -177,18 +177,19 @@ class LtnLearner:
 
     model: Model
     optimizer: torch.optim.Optimizer
-    loss: Callable[[Pairs], Tensor]
+    loss: Callable[[DigitExamples], Tensor]
+    formula: DigitFormula
     exponent: dict[str, int]
     steps: int
     _done: int = field(default=0, init=False)
 
     def step(self, batch: Batch) -> Progress:
         """Trains on a batch."""
-        epoch = ltn_addition.EPOCHS * self._done / self.steps  # of its authors' 20
+        epoch = ltn_addition.EPOCHS * self._done / self.steps  # as a share of 20
         schedule = ltn_addition.SCHEDULE.items()
         self.exponent["p"] = max(p for first, p in schedule if first <= epoch)
         self.optimizer.zero_grad()
-        loss = self.loss(pairs_of(batch))
+        loss = self.loss(digits_of(batch, self.formula))
         loss.backward()
         self.optimizer.step()
         self._done += 1
@@ -197,24 +198,23 @@ class LtnLearner:
 
 def ltn(at: Setting) -> Learner:
     """LTNtorch with its authors' operators and schedule, Adam at 0.001."""
-    exponent = {"p": 1}
-    loss = ltn_addition.ltn_loss(_layers(at.network), exponent, once=True)
+    exponent, formula = {"p": 1}, formula_of(at.problem)
+    loss = ltn_addition.ltn_loss(_layers(at.network), formula, exponent, once=True)
     optimizer = torch.optim.Adam(at.network.parameters(), 1e-3)
     model = Model(at.network, SMTLayer(at.examples.theory))
-    return LtnLearner(model, optimizer, loss, exponent, at.steps)
+    return LtnLearner(model, optimizer, loss, formula, exponent, at.steps)
 
 
 def klay(at: Setting) -> Learner:
-    """The exact likelihood of sums, computed by KLay on our decision diagram."""
-    theory = mnist_addition.addition_theory(len(at.examples.theory.input_symbols) // 2)
-    likelihood = klay_addition.log_likelihood(klay_addition.to_klay(to_diagram(theory)))
+    """The exact likelihood, computed by KLay on our decision diagram."""
+    theory = at.examples.theory
+    likelihood = klay_addition.log_likelihood(klay_addition.to_klay(theory), theory)
 
     def compute(model: Model, batch: Batch) -> tuple[Tensor, Tensor]:
-        outputs = mnist_addition.wanted(theory, pairs_of(batch).sums)
-        found = likelihood(model.network(batch.features), outputs)
+        found = likelihood(model.network(batch.features), wanted(batch))
         return -found.mean(), (found.detach().exp() > 0.5).float().mean()
 
-    return _trained(at, SMTLayer(at.examples.theory), at.steps, compute)
+    return _trained(at, SMTLayer(theory), at.steps, compute)
 
 
 def _layers(network: nn.Module) -> nn.Module:
@@ -223,10 +223,17 @@ def _layers(network: nn.Module) -> nn.Module:
     return network.layers
 
 
-def pairs_of(batch: Batch) -> Pairs:
-    """The images of a batch of sums; its digits are used for their sum only."""
+def formula_of(problem: Problem) -> DigitFormula:
+    """The formula of a problem of digits."""
+    if problem.name == "visual-algebra-1":
+        return algebra()
+    return addition(problem.options.get("length", 1))
+
+
+def digits_of(batch: Batch, formula: DigitFormula) -> DigitExamples:
+    """The images of a batch; their digits are used for the answer only."""
     digits = batch.symbols.reshape(len(batch.symbols), -1, 10).argmax(-1)
-    return Pairs(batch.features, digits)
+    return DigitExamples(batch.features, digits, formula)
 
 
 def _trained(

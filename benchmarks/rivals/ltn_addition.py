@@ -1,4 +1,4 @@
-"""LTNtorch on addition of two MNIST digits, with the settings of its authors.
+"""LTNtorch on formulas over MNIST digits, with the settings of its authors; timed on addition.
 
 Settings are those of `examples/mnist/single_digits_addition.ipynb` in the repository
 logictensornetworks/logictensornetworks (Badreddine et al., *Logic Tensor Networks*, Artificial
@@ -6,16 +6,19 @@ Intelligence 2022): 3,000 pairs, batches of 16, 20 epochs, Adam at 0.001, produc
 for "for all", and p = 1, 2, 4 and 6 for "exists" from epochs 0, 4, 8 and 12; the same network.
 LTNtorch's own notebook, `examples/4-semi-supervised_pattern_recognition.ipynb` in
 tommasocarraro/LTNtorch, has the same operators, schedule and epochs for 30,000 pairs in batches of
-32; `learn.py` trains by it.
+32; `learn.py` trains by it. For two numbers of two digits, `multi_digits_addition_ltn.py` beside
+the first one has 15,000 pairs, 30 epochs, batches of 32, and the same schedule, stretched.
 """
 
 from collections.abc import Callable, Iterator
+from functools import reduce
 
 import torch
 from torch import Tensor, nn
 
 import mnist_addition as task
 from comparison import Agreement, Case, Rival
+from formulas import DigitFormula
 from smtlayer import SMTLayer
 
 EPOCHS = 20
@@ -47,11 +50,11 @@ def cases(examples: int = 3000, epochs: int = EPOCHS, test: int = 5000) -> Itera
 
 
 def epochs_of(
-    network: nn.Module, train: task.Pairs, *, once: bool, epochs: int
+    network: nn.Module, train: task.Examples, *, once: bool, epochs: int
 ) -> Callable[[int], None]:
     """Trains one epoch per call."""
     exponent = {"p": 1}
-    step = task.trainer(network, ltn_loss(network, exponent, once=once), 16)
+    step = task.trainer(network, ltn_loss(network, train.formula, exponent, once=once), 16)
 
     def epoch(i: int) -> None:
         exponent["p"] = max(p for first, p in SCHEDULE.items() if first <= i * EPOCHS / epochs)
@@ -61,9 +64,9 @@ def epochs_of(
 
 
 def ltn_loss(
-    network: nn.Module, exponent: dict[str, int], *, once: bool
-) -> Callable[[task.Pairs], Tensor]:
-    """One minus the truth of: for all pairs, there are digits with that sum which they show.
+    network: nn.Module, formula: DigitFormula, exponent: dict[str, int], *, once: bool
+) -> Callable[[task.Examples], Tensor]:
+    """One minus the truth of: for all examples, the images show digits that fit the answer.
 
     LTNtorch calls a predicate with each image repeated for every digit; with `once`, the
     network reads each image before that.
@@ -76,28 +79,30 @@ def ltn_loss(
     def chance(given: Tensor, digit: Tensor) -> Tensor:
         return (given if once else read(given)).gather(1, digit.long())[:, 0]
 
+    def fits(*symbols: "ltn.LTNObject") -> Tensor:
+        return formula.holds(*(symbol.value for symbol in symbols))
+
     shows = ltn.Predicate(func=chance)
     both = ltn.Connective(ltn.fuzzy_ops.AndProd())
     exists = ltn.Quantifier(ltn.fuzzy_ops.AggregPMean(), quantifier="e")
     forall = ltn.Quantifier(ltn.fuzzy_ops.AggregPMeanError(), quantifier="f")
-    first, second = (ltn.Variable(name, torch.arange(10)) for name in ("first", "second"))
 
-    def loss(pairs: task.Pairs) -> Tensor:
-        images = pairs.images[:, :, None].unbind(1)
-        x, y = (
-            ltn.Variable(name, read(image) if once else image)
-            for name, image in zip("xy", images, strict=True)
-        )
-        total = ltn.Variable("total", pairs.sums)
-        ltn.diag(x, y, total)
+    def loss(pairs: task.Examples) -> Tensor:
+        images = [
+            ltn.Variable(f"image{i}", read(image) if once else image)
+            for i, image in enumerate(pairs.images[:, :, None].unbind(1))
+        ]
+        digits = [ltn.Variable(f"digit{i}", torch.arange(10)) for i in range(len(images))]
+        answer = ltn.Variable("answer", pairs.answers)
+        ltn.diag(*images, answer)
         truth = exists(
-            [first, second],
-            both(shows(x, first), shows(y, second)),
-            cond_vars=[first, second, total],
-            cond_fn=lambda a, b, c: torch.eq(a.value + b.value, c.value),
+            digits,
+            reduce(both, map(shows, images, digits)),
+            cond_vars=[*digits, answer],
+            cond_fn=fits,
             p=exponent["p"],
         )
-        return 1 - forall([x, y, total], truth, p=2).value
+        return 1 - forall([*images, answer], truth, p=2).value
 
     return loss
 

@@ -2,11 +2,13 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import torch
 import z3
 from torch import Tensor, nn
 
+from formulas import DigitFormula, addition
 from smtlayer import SMTLayer, Theory, one_hot
 from smtlayer_studies.tasks.mnist import load_digits
 
@@ -39,34 +41,33 @@ def wanted(theory: Theory, sums: Tensor) -> Tensor:
 
 
 @dataclass(frozen=True, eq=False)
-class Pairs:
-    """Examples: the images of two numbers, and their sum."""
+class Examples:
+    """Images of digits, and the answer of a formula to them."""
 
-    images: Tensor  # (B, 2 digits, 28, 28)
-    labels: Tensor  # (B, 2 digits)
+    images: Tensor  # (B, d, 28, 28)
+    labels: Tensor  # (B, d): the digits
+    formula: DigitFormula
 
-    @property
-    def sums(self) -> Tensor:
-        """The sum of the two numbers of each example."""
-        digits = self.labels.shape[1] // 2
-        places = 10 ** torch.arange(digits - 1, -1, -1)
-        return (self.labels.reshape(-1, 2, digits) * places).sum((1, 2))
+    @cached_property
+    def answers(self) -> Tensor:
+        """The answer of each example: (B,)."""
+        return self.formula.answer(self.labels)
 
     def __len__(self) -> int:
         return len(self.images)
 
-    def __getitem__(self, rows: slice) -> "Pairs":
-        return Pairs(self.images[rows], self.labels[rows])
+    def __getitem__(self, rows: slice) -> "Examples":
+        return Examples(self.images[rows], self.labels[rows], self.formula)
 
 
-def mnist_pairs(digits: int, train: int, test: int) -> tuple[Pairs, Pairs]:
+def mnist_pairs(digits: int, train: int, test: int) -> tuple[Examples, Examples]:
     """Training and test examples of MNIST; each image is used at most once."""
     data = load_digits("mnist")
     found = []
     for split, count in ((data.train, train), (data.test, test)):
         order = torch.randperm(len(split.images), generator=torch.Generator().manual_seed(0))
         order = order[: count * 2 * digits].reshape(count, 2 * digits)
-        found.append(Pairs(split.images[order] / 255, split.labels[order]))
+        found.append(Examples(split.images[order] / 255, split.labels[order], addition(digits)))
     return found[0], found[1]
 
 
@@ -87,31 +88,31 @@ def linear() -> nn.Sequential:
     return nn.Sequential(nn.Flatten(), nn.Linear(28 * 28, 10))
 
 
-def accuracy(network: nn.Module, pairs: Pairs) -> float:
+def accuracy(network: nn.Module, pairs: Examples) -> float:
     """The share of right sums, each digit read as the network's most probable one."""
     with torch.no_grad():
         digits = network(pairs.images.reshape(-1, 1, 28, 28)).argmax(-1)
-    read = Pairs(pairs.images, digits.reshape(pairs.labels.shape))
-    return float((read.sums == pairs.sums).double().mean())
+    read = pairs.formula.answer(digits.reshape(pairs.labels.shape))
+    return float((read == pairs.answers).double().mean())
 
 
-def our_loss(layer: SMTLayer, network: nn.Module) -> Callable[[Pairs], Tensor]:
+def our_loss(layer: SMTLayer, network: nn.Module) -> Callable[[Examples], Tensor]:
     """The negative log-likelihood of the sums."""
 
-    def loss(pairs: Pairs) -> Tensor:
+    def loss(pairs: Examples) -> Tensor:
         logits = network(pairs.images.reshape(-1, 1, 28, 28)).reshape(len(pairs), -1)
-        return -layer.log_prob(logits, wanted(layer.theory, pairs.sums)).mean()
+        return -layer.log_prob(logits, wanted(layer.theory, pairs.answers)).mean()
 
     return loss
 
 
 def trainer(
-    network: nn.Module, loss: Callable[[Pairs], Tensor], batch: int
-) -> Callable[[Pairs], None]:
+    network: nn.Module, loss: Callable[[Examples], Tensor], batch: int
+) -> Callable[[Examples], None]:
     """Trains on examples once, in their order, with Adam at 0.001."""
     optimizer = torch.optim.Adam(network.parameters(), 1e-3)
 
-    def train(pairs: Pairs) -> None:
+    def train(pairs: Examples) -> None:
         for first in range(0, len(pairs), batch):
             optimizer.zero_grad()
             loss(pairs[first : first + batch]).backward()

@@ -12,7 +12,6 @@ import answers
 import klay_addition
 import learn
 import learning_table
-import mnist_addition
 from learners import Progress
 from learning_plot import draw_learning
 from methods import METHODS, Budget
@@ -111,9 +110,8 @@ def test_wrong_answers_lose_probability_by_the_loss_of_scallop():
 
 
 def test_klay_is_trained_by_the_likelihood_that_ours_has(monkeypatch):
-    layer = SMTLayer(mnist_addition.addition_theory(1))  # in KLay's place
-    monkeypatch.setattr(klay_addition, "to_klay", lambda diagram: None)
-    monkeypatch.setattr(klay_addition, "log_likelihood", lambda circuit: layer.log_prob)
+    monkeypatch.setattr(klay_addition, "to_klay", SMTLayer)  # in KLay's place
+    monkeypatch.setattr(klay_addition, "log_likelihood", lambda layer, theory: layer.log_prob)
     losses = [
         [learner.step(batch).loss for batch in learn.batches(method, TINY, 0)]
         for method in (METHODS["klay"], METHODS["likelihood-digits"])

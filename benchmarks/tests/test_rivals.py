@@ -1,7 +1,6 @@
 """Rivals run beside smtlayer where they are installed; what needs none of them is tested here."""
 
 import json
-import math
 import re
 import runpy
 import sys
@@ -11,19 +10,24 @@ from types import SimpleNamespace
 
 import pytest
 import torch
+import z3
 from torch import nn
 
 import bio_tags
 import comparison
 import cp_sat_selection
+import formulas
 import klay_addition
 import mnist_addition
 import road_r
 from comparison import Agreement, Case, Rival, compare
-from smtlayer import SMTLayer
-from smtlayer.solvers.circuit.compilation import to_diagram
+from smtlayer import SMTLayer, Theory, one_hot
 from smtlayer_benchmarks.rival_rows import ratio_text
 from smtlayer_benchmarks.theories import read_dimacs
+from smtlayer_studies.tasks.addition.theory import addition_theory
+from smtlayer_studies.tasks.algebra.theory import algebra_theory
+from smtlayer_studies.tasks.liars.theory import liars_theory
+from smtlayer_studies.tasks.long_addition.theory import long_addition_theory
 
 ROOT = Path(__file__).parents[2]
 RUN = runpy.run_path(str(ROOT / "benchmarks" / "rivals" / "run.py"))
@@ -180,43 +184,93 @@ def test_repairs_by_requirements_are_compared_by_cost(monkeypatch):
 def test_the_loss_is_the_likelihood_of_the_sums():
     generator = torch.Generator().manual_seed(0)
     images = torch.rand(5, 2, 28, 28, generator=generator)
-    pairs = mnist_addition.Pairs(images, torch.randint(10, (5, 2), generator=generator))
+    digits = torch.randint(10, (5, 2), generator=generator)
+    pairs = mnist_addition.Examples(images, digits, formulas.addition(1))
     network = mnist_addition.lenet(nn.ReLU, 120)
     layer = SMTLayer(mnist_addition.addition_theory(1))
     loss = mnist_addition.our_loss(layer, network)(pairs)
     chances = network(images.reshape(10, 1, 28, 28)).softmax(-1).reshape(5, 2, 10)
     joint = chances[:, 0, :, None] * chances[:, 1, None]
     digits = torch.arange(10)
-    right = (digits[:, None] + digits) == pairs.sums[:, None, None]
+    right = (digits[:, None] + digits) == pairs.answers[:, None, None]
     expected = -(joint * right).sum((1, 2)).log().mean()
     torch.testing.assert_close(loss.float(), expected)
 
 
-def exported(theory, weights, monkeypatch):
-    """The value of a theory's diagram, in a KLay that computes with numbers."""
-    roots: list[float] = []
-    numbers = SimpleNamespace(
-        true_node=lambda: 1,
-        literal_node=lambda i: weights[i - 1],
-        and_node=math.prod,
-        or_node=sum,
-        set_root=roots.append,
-        remove_unused_nodes=lambda: None,
-    )
-    monkeypatch.setitem(sys.modules, "klay", SimpleNamespace(Circuit=lambda: numbers))
-    klay_addition.to_klay(to_diagram(theory))
-    return roots
+class CircuitOfLogs:
+    """Computes what a circuit of KLay does, with logarithms: of true and false columns."""
+
+    def true_node(self):
+        return lambda true, false: torch.zeros(len(true))
+
+    def literal_node(self, i):
+        return lambda true, false: (true if i > 0 else false)[:, abs(i) - 1]
+
+    def and_node(self, nodes):
+        return lambda *weights: torch.stack([node(*weights) for node in nodes]).sum(0)
+
+    def or_node(self, nodes):
+        return lambda *weights: torch.stack([node(*weights) for node in nodes]).logsumexp(0)
+
+    def set_root(self, node):
+        self.root = node
+
+    def remove_unused_nodes(self):
+        pass
+
+    def to_torch_module(self, semiring, compile):
+        assert semiring == "log"
+        return lambda *weights: self.root(*weights)[:, None]
 
 
-def test_a_diagram_is_exported_to_klay_with_all_its_models(monkeypatch):
-    theory = mnist_addition.addition_theory(2)
-    columns = theory.n_inputs + theory.n_outputs
-    assert exported(theory, [1] * columns, monkeypatch) == [10**4]
-    inputs = theory.encode(a0=2, a1=7, b0=8, b1=5)
-    for total, models in ((112, 1), (111, 0)):
-        outputs = mnist_addition.wanted(theory, torch.tensor([total]))[0]
-        true = (torch.cat([inputs, outputs]) > 0).long().tolist()
-        assert exported(theory, true, monkeypatch) == [models]
+def bits_and_digits():
+    x, y = z3.BitVecs("x y", 3)
+    yield Theory([x + y == 5, x != 2], inputs=[x, y], outputs=[x])
+    yield Theory([x + y == 5], inputs=[one_hot(x, range(8)), one_hot(y, range(8))], outputs=[x])
+    yield liars_theory()
+    yield mnist_addition.addition_theory(2)
+
+
+@pytest.mark.parametrize("theory", list(bits_and_digits()))
+def test_klay_gets_a_circuit_with_the_likelihood_of_ours(theory, monkeypatch):
+    monkeypatch.setitem(sys.modules, "klay", SimpleNamespace(Circuit=CircuitOfLogs))
+    likelihood = klay_addition.log_likelihood(klay_addition.to_klay(theory), theory)
+    layer = SMTLayer(theory, inference="maxsmt")
+    logits = torch.randn(20, theory.n_inputs, generator=torch.Generator().manual_seed(0))
+    outputs = layer.eval()(logits)
+    assert (outputs != 0).all()
+    for answers in (outputs, outputs.roll(1, 0)):
+        expected = layer.log_prob(logits, answers)
+        torch.testing.assert_close(likelihood(logits, answers), expected)
+    if theory.output_symbols[0].kind == "bits":
+        two = theory.encode_outputs(x=[2] * 20)  # impossible in the first theory
+        expected = layer.log_prob(logits, two).clamp(min=-1000)
+        torch.testing.assert_close(likelihood(logits, two).clamp(min=-1000), expected)
+
+
+@pytest.mark.parametrize(
+    ("formula", "theory", "labels"),
+    [
+        (formulas.addition(1), addition_theory(), range(19)),
+        (formulas.addition(2), long_addition_theory(2), range(199)),
+        (formulas.algebra(), algebra_theory(), range(1, 10)),
+    ],
+)
+def test_a_formula_over_digits_holds_where_the_theory_does(formula, theory, labels):
+    names = [symbol.name for symbol in theory.input_symbols]
+    digits = torch.randint(10, (300, len(names)), generator=torch.Generator().manual_seed(0))
+    signs = theory.encode(**dict(zip(names, digits.T, strict=True)))
+    found = SMTLayer(theory)(signs.float())
+    possible = (found != 0).all(-1)
+    assert possible.any()
+    answers = formula.answer(digits[possible])
+    assert formula.holds(*digits[possible].T, answers).all()
+    read = theory.decode(found[possible]).values()
+    assert formulas.number([torch.as_tensor(value) for value in read]).tolist() == answers.tolist()
+    for answer in labels:
+        assert not formula.holds(*digits[~possible].T, torch.tensor(answer)).any()
+        holds = formula.holds(*digits[possible].T, torch.tensor(answer))
+        assert holds.tolist() == (answers == answer).tolist()
 
 
 def test_a_new_record_replaces_the_lines_of_its_rival_alone():
