@@ -6,8 +6,9 @@ Intelligence 2022): 3,000 pairs, batches of 16, 20 epochs, Adam at 0.001, produc
 for "for all", and p = 1, 2, 4 and 6 for "exists" from epochs 0, 4, 8 and 12; the same network.
 LTNtorch's own notebook, `examples/4-semi-supervised_pattern_recognition.ipynb` in
 tommasocarraro/LTNtorch, has the same operators, schedule and epochs for 30,000 pairs in batches of
-32; `learn.py` trains by it. For two numbers of two digits, `multi_digits_addition_ltn.py` beside
-the first one has 15,000 pairs, 30 epochs, batches of 32, and the same schedule, stretched.
+32, and a network with batch normalisation; `learn.py` trains by it. For two numbers of two digits,
+`multi_digits_addition_ltn.py` beside the first one has 15,000 pairs, 30 epochs, batches of 32, and
+the same schedule, stretched.
 """
 
 from collections.abc import Callable, Iterator
@@ -15,10 +16,12 @@ from functools import reduce
 
 import torch
 from torch import Tensor, nn
+from torch.nn import init
 
 import mnist_addition as task
 from comparison import Agreement, Case, Rival
 from formulas import DigitFormula
+from problems import LeNet
 from smtlayer import SMTLayer
 
 EPOCHS = 20
@@ -105,6 +108,24 @@ def ltn_loss(
         return 1 - forall([*images, answer], truth, p=2).value
 
     return loss
+
+
+def authors_network() -> LeNet:
+    """The digit network of LTNtorch's notebook, with random weights as there."""
+    network = LeNet(10)
+    network.layers = nn.Sequential(
+        nn.Conv2d(1, 6, 5), nn.ReLU(), nn.MaxPool2d(2),
+        nn.Conv2d(6, 16, 5), nn.ReLU(), nn.MaxPool2d(2),
+        nn.Flatten(), nn.Linear(256, 100), nn.BatchNorm1d(100), nn.Tanh(),
+        nn.Linear(100, 84), nn.BatchNorm1d(84), nn.Tanh(), nn.Linear(84, 10),
+    )  # fmt: skip
+    for layer in network.layers:
+        if isinstance(layer, nn.Conv2d | nn.Linear):
+            assert layer.bias is not None
+            fill = init.kaiming_uniform_ if isinstance(layer, nn.Conv2d) else init.xavier_uniform_
+            fill(layer.weight)
+            init.normal_(layer.bias)
+    return network
 
 
 RIVAL = Rival(

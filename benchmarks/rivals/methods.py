@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from importlib.util import find_spec
 
 import torch
+from torch import nn
 
 import satnet_layer
 from answers import ALL, MostProbableAnswer
@@ -21,6 +22,7 @@ from learners import (
     satnet,
     scallop,
 )  # fmt: skip
+from ltn_addition import authors_network
 from problems import BoardReading, DigitReading, LeNet, Problem
 from smtlayer_studies.runs.losses import likelihood
 from smtlayer_studies.tasks.base import Model
@@ -58,6 +60,7 @@ class Method:
     problems: frozenset[str]
     module: str | None = None  # of the library
     reads_digits: bool = False  # digits are one-hot: sums' inputs, and answers of Sudokus
+    digit_network: Callable[[], nn.Module] | None = None  # of one-hot digits; None: LeNet
     budgets: Mapping[str, Budget] = field(default_factory=dict)
     devices: tuple[str, ...] = ("cpu", "cuda")  # on which it can be trained
     proofs: int | None = None  # models that count for an answer; None: the layer answers
@@ -89,8 +92,14 @@ class Method:
     ) -> Learner:
         """A new training, with weights by the seed."""
         torch.manual_seed(seed)
-        network = LeNet(10) if self._one_hot(problem) else problem.network()
+        network = self.network(problem)
         return self.make(Setting(problem, examples, network.to(device), steps, device))
+
+    def network(self, problem: Problem) -> nn.Module:
+        """A new network, with random weights."""
+        if self.digit_network is not None:
+            return self.digit_network()
+        return LeNet(10) if self._one_hot(problem) else problem.network()
 
     def answering(self, model: Model, problem: Problem) -> Model | None:
         """The model with the most probable answer; None if the layer answers.
@@ -118,6 +127,10 @@ SETTLED = {
     **dict.fromkeys(ENDS, Budget(40, 128, until_settled=True)),
     "visual-algebra-1": Budget(40, 64, until_settled=True),
     "liars-puzzle": Budget(100, 32, until_settled=True),
+}
+LTN = {
+    **dict.fromkeys(ENDS, Budget(20, 32, 30_000)),
+    **dict.fromkeys(FOUR_IMAGES, Budget(30, 32, 15_000)),
 }
 METHODS: dict[str, Method] = {
     method.name: method
@@ -221,12 +234,16 @@ METHODS: dict[str, Method] = {
             "batches of 32, Adam at 0.001, its operators and their schedule; for 2-digit numbers "
             "[30 epochs of 15,000](https://github.com/logictensornetworks/logictensornetworks/blob/"
             "master/examples/mnist/multi_digits_addition_ltn.py); algebra as 2-digit numbers, by "
-            "our formula; our network, which has no batch normalisation",
-            ltn, ENDS | FOUR_IMAGES, module="ltn", devices=("cpu",), reads_digits=True,
-            budgets={
-                **dict.fromkeys(ENDS, Budget(20, 32, 30_000)),
-                **dict.fromkeys(FOUR_IMAGES, Budget(30, 32, 15_000)),
-            },
+            "our formula",
+            ltn, ENDS | FOUR_IMAGES, module="ltn", budgets=LTN, devices=("cpu",),
+            reads_digits=True,
+        ),
+        Method(
+            "ltn-network", "LTNtorch, its authors' epochs and network", "a fuzzy formula",
+            "the same, with the network of its example, whose layers of 100 and 84 have batch "
+            "normalisation and tanh, and its random weights",
+            ltn, ENDS | FOUR_IMAGES, module="ltn", budgets=LTN, devices=("cpu",),
+            reads_digits=True, digit_network=authors_network,
         ),
     )
 }  # fmt: skip

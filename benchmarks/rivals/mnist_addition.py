@@ -9,6 +9,7 @@ import z3
 from torch import Tensor, nn
 
 from formulas import DigitFormula, addition
+from problems import LeNet
 from smtlayer import SMTLayer, Theory, one_hot
 from smtlayer_studies.tasks.mnist import load_digits
 
@@ -74,12 +75,7 @@ def mnist_pairs(digits: int, train: int, test: int) -> tuple[Examples, Examples]
 def lenet(activation: type[nn.Module], hidden: int) -> nn.Sequential:
     """The small network of the other libraries' examples, with the same weights in each call."""
     torch.manual_seed(0)
-    return nn.Sequential(
-        nn.Conv2d(1, 6, 5), activation(), nn.MaxPool2d(2),
-        nn.Conv2d(6, 16, 5), activation(), nn.MaxPool2d(2),
-        nn.Flatten(), nn.Linear(256, hidden), activation(),
-        nn.Linear(hidden, 84), activation(), nn.Linear(84, 10),
-    )  # fmt: skip
+    return LeNet(10, activation, hidden).layers
 
 
 def linear() -> nn.Sequential:

@@ -27,17 +27,21 @@ DIGIT = 28 * 28
 class LeNet(nn.Module):
     """The digit network of DeepProbLog's examples, shared by all images of an example.
 
+    LTN's authors have the same with `ELU` and 100 hidden units.
+
     Shape:
         - images: $(B, d, 28, 28)$; output: $(B, d * columns)$ logits.
     """
 
-    def __init__(self, columns: int) -> None:
+    def __init__(
+        self, columns: int, activation: type[nn.Module] = nn.ReLU, hidden: int = 120
+    ) -> None:
         super().__init__()
         self.layers = nn.Sequential(
-            nn.Conv2d(1, 6, 5), nn.ReLU(), nn.MaxPool2d(2),
-            nn.Conv2d(6, 16, 5), nn.ReLU(), nn.MaxPool2d(2),
-            nn.Flatten(), nn.Linear(256, 120), nn.ReLU(),
-            nn.Linear(120, 84), nn.ReLU(), nn.Linear(84, columns),
+            nn.Conv2d(1, 6, 5), activation(), nn.MaxPool2d(2),
+            nn.Conv2d(6, 16, 5), activation(), nn.MaxPool2d(2),
+            nn.Flatten(), nn.Linear(256, hidden), activation(),
+            nn.Linear(hidden, 84), activation(), nn.Linear(84, columns),
         )  # fmt: skip
 
     def forward(self, images: Tensor) -> Tensor:

@@ -186,6 +186,15 @@ def test_every_problem_has_its_network_and_a_budget():
     assert read[0].nonzero().flatten().tolist() == list(range(45, 54))
 
 
+def test_a_method_has_the_network_of_its_authors_where_it_names_one():
+    problem = PROBLEMS["visual-algebra-1"]
+    for name, normalised in (("ltn", 0), ("ltn-network", 2)):
+        network = METHODS[name].network(problem)
+        kinds = [type(layer) for layer in network.modules()]
+        assert kinds.count(torch.nn.BatchNorm1d) == normalised
+        assert network(torch.rand(3, 4, 28, 28)).shape == (3, 40)
+
+
 def test_results_are_added_to_a_file_once(tmp_path, monkeypatch, capsys):
     file = tmp_path / "found.jsonl"
     monkeypatch.setitem(learn.PROBLEMS, "mnist-addition-10", TINY)
