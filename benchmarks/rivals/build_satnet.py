@@ -61,14 +61,14 @@ def differences(devices: tuple[str, str] = ("cpu", "cuda")) -> dict[str, float]:
 def _answers_and_gradients(layer: torch.nn.Module, given: Tensor) -> list[Tensor]:
     known = (torch.arange(12, device=given.device) < 8).int().expand(6, 12).contiguous()
     inputs = given.clone().requires_grad_()
-    with _same_start():
+    with same_start():
         found = layer(inputs, known)
     gradients = torch.autograd.grad(found[:, 8:].sum(), (inputs, layer.S))
     return [each.detach().cpu().clone() for each in (found, *gradients)]
 
 
 @contextmanager
-def _same_start() -> Iterator[None]:
+def same_start() -> Iterator[None]:
     """SATNet's random vectors and order of variables are the same on all devices."""
     random = torch.Generator().manual_seed(0)
 

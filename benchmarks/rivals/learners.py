@@ -130,14 +130,18 @@ def conventional(at: Setting) -> Learner:
 
 
 def satnet(
-    network_rate: float, size: tuple[int, int], *, pretrained: bool = False
+    network_rate: float,
+    size: tuple[int, int],
+    *,
+    pretrained: bool = False,
+    corrected: bool = False,
 ) -> Callable[[Setting], Learner]:
     """SATNet with clauses and auxiliary variables, perhaps after epochs with a dense head."""
 
     def make(at: Setting) -> Learner:
         share = 15 / 20 if at.problem.name == "liars-puzzle" else 3 / 8  # as in the paper
         switch = round(at.steps * share) if pretrained else 0
-        head = satnet_layer.SatNetHead(at.examples.theory, *size)
+        head = satnet_layer.SatNetHead(at.examples.theory, *size, corrected=corrected)
         model = Model(at.network, head).to(at.device)
         optimizer = satnet_layer.satnet_optimizer(model, network_rate)
         second = Gradient(model, Stepper(model, optimizer, total=at.steps - switch))

@@ -185,6 +185,13 @@ METHODS: dict[str, Method] = {
             satnet(1e-3, satnet_layer.MEDIUM), ENDS | OTHERS, module="satnet", budgets=SETTLED,
         ),
         Method(
+            "satnet-corrected", "SATNet, 64 clauses, corrected gradient", "examples only",
+            "the same as with 64 clauses, but the true gradient of its inputs "
+            "(`benchmarks/rivals/satnet_gradient.py`)",
+            satnet(1e-3, satnet_layer.MEDIUM, corrected=True), ENDS | OTHERS, module="satnet",
+            budgets=SETTLED,
+        ),
+        Method(
             "satnet-large", "SATNet, 200 clauses, until settled", "examples only",
             "the same as with 64 clauses, but 100 auxiliary variables",
             satnet(1e-3, satnet_layer.LARGE), frozenset({"mnist-addition-100", "liars-puzzle"}),

@@ -16,6 +16,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from satnet_gradient import complete
 from smtlayer import Theory
 from smtlayer.theory import Symbol
 from smtlayer_studies.tasks.addition.theory import addition_theory
@@ -30,14 +31,17 @@ class SatNetHead(nn.Module):
     """Completes the probabilities of a theory's inputs to those of its outputs.
 
     It gets the columns of the theory, never the theory. An output that is also an input is the same
-    variable. Inputs whose logit is exactly zero are not known.
+    variable. Inputs whose logit is exactly zero are not known. With `corrected`, the network below
+    gets the true gradient (`satnet_gradient`), else that of the release.
 
     Shape:
         - logits: $(B, n)$; output: $(B, m)$ logits. In `eval()` mode only the most probable column
           of a one-hot output is positive.
     """
 
-    def __init__(self, theory: Theory, clauses: int, auxiliary: int) -> None:
+    def __init__(
+        self, theory: Theory, clauses: int, auxiliary: int, *, corrected: bool = False
+    ) -> None:
         super().__init__()
         import satnet
 
@@ -46,12 +50,16 @@ class SatNetHead(nn.Module):
         self.register_buffer("columns", columns)
         self.free = count - theory.n_inputs  # variables that are outputs only
         self.satnet = satnet.SATNet(count, clauses, auxiliary)
+        self.corrected = corrected
 
     def forward(self, logits: Tensor) -> Tensor:
         """Logits of the outputs."""
-        known = torch.cat([logits != 0, logits.new_zeros(len(logits), self.free).bool()], -1)
-        values = torch.cat([self._read(logits), logits.new_zeros(len(logits), self.free)], -1)
-        found = self.satnet(values.contiguous(), known.int().contiguous())
+        free = logits.new_zeros(len(logits), self.free)
+        known = torch.cat([logits != 0, free], -1).int()
+        values = torch.cat([self._read(logits), free], -1)
+        found = (
+            complete(self.satnet, values, known) if self.corrected else self.satnet(values, known)
+        )
         outputs = torch.logit(found.index_select(1, self.columns).clamp(_EPS, 1 - _EPS))
         return outputs if self.training else _one_value(outputs, self._outputs)
 

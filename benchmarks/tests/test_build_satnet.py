@@ -49,7 +49,7 @@ class Noisy(nn.Module):
         return known.sum(-1, keepdim=True) * self.S[order] + torch.zeros(z.shape).normal_()
 
 
-def test_devices_are_compared_from_the_same_start(monkeypatch):
+def test_devices_are_compared_from_thesame_start(monkeypatch):
     monkeypatch.setitem(sys.modules, "satnet", SimpleNamespace(SATNet=Noisy))
     found = build_satnet.differences(("cpu", "cpu"))
     assert list(found) == ["answers", "gradient of the inputs", "gradient of the clauses"]

@@ -14,6 +14,7 @@ import learn
 from learners import InTurn
 from methods import METHODS
 from problems import PROBLEMS, LeNet, Problem
+from satnet_gradient import complete, cosines
 from satnet_layer import SatNetHead, output_variables
 from smtlayer import Theory, one_hot
 from smtlayer_studies.tasks.sudoku.boards import Boards, make_boards
@@ -108,3 +109,50 @@ def test_pre_training_is_not_timed(monkeypatch):
     (found,) = learn.timed(problem, [METHODS["satnet-pretrained"]])
     assert len(calls) == 1 + learn.REPEATS
     assert found["per_1000"] > 0
+
+
+class Mixing:
+    """SATNet's function, for clauses that have the same effect on all outputs."""
+
+    @staticmethod
+    def forward(ctx, clauses, z, is_input, *options):
+        ctx.S, ctx.z, ctx.is_input = clauses, z, is_input
+        sign = z.new_tensor([1.0, -1.0]).repeat(z.shape[1])[: z.shape[1]]
+        vectors = torch.stack([-(torch.pi * z).cos(), sign * (torch.pi * z).sin()], -1)
+        ctx.V = torch.where(is_input[..., None] > 0, vectors, 0.1)
+        ctx.W = ctx.V.mT @ clauses
+        return (ctx.W**2).sum((1, 2))[:, None] * torch.arange(z.shape[1])
+
+    @staticmethod
+    def backward(ctx, gradient):
+        share = (gradient * torch.arange(gradient.shape[1])).sum(-1)
+        ctx.Phi = 2 * ctx.W * share[:, None, None]
+        return None, torch.full_like(gradient, torch.nan), None, None, None, None
+
+
+def test_the_corrected_gradient_is_the_derivative_of_the_vectors(monkeypatch):
+    monkeypatch.setitem(sys.modules, "satnet.models", SimpleNamespace(MixingFunc=Mixing))
+    torch.manual_seed(0)
+    layer = SimpleNamespace(S=torch.randn(8, 4).double(), aux=2, max_iter=1, eps=1e-3, prox_lam=0.0)
+    known = torch.tensor([[1, 0, 1, 1, 0], [0, 1, 1, 1, 1]], dtype=torch.int32)
+    values = torch.rand(2, 5, dtype=torch.float64, requires_grad=True)
+    assert complete(layer, values, known).shape == values.shape
+    assert torch.autograd.gradcheck(lambda given: complete(layer, given, known), values)
+
+
+def test_the_gradient_of_the_release_is_corrected():
+    pytest.importorskip("satnet", reason="SATNet is built only where it is compared")
+    found = cosines()
+    assert found["corrected"] > 0.999
+    assert found["release"] < 0.5  # once a release has it right, ours is not needed
+
+
+@pytest.mark.usefixtures("_satnet")
+@pytest.mark.parametrize(("name", "corrected"), [("satnet", False), ("satnet-corrected", True)])
+def test_only_the_corrected_method_has_the_true_gradient(name, corrected, monkeypatch):
+    monkeypatch.setattr("satnet_layer.complete", lambda layer, *given: 0 * layer(*given) + 0.25)
+    method = METHODS[name]
+    learner = method.start(TINY, method.examples(TINY, 0), 0, 1)
+    (batch, *_) = learn.batches(method, TINY, 0)
+    answers = learner.model.head(learner.model.network(batch.features)).sigmoid()
+    assert torch.allclose(answers, torch.tensor(0.25 if corrected else 0.5).to(answers))
