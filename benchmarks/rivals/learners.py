@@ -119,9 +119,8 @@ def ours(rule: str, compute: Compute = cross_entropy) -> Callable[[Setting], Lea
 def scallop(at: Setting) -> Learner:
     """Our top-k proofs with the loss of Scallop's examples, Adam at 0.001."""
     layer = SMTLayer(at.examples.theory)
-    model = Model(at.network, layer).to(at.device)
-    optimizer = torch.optim.Adam(model.parameters(), 1e-3)
-    return Gradient(model, Stepper(model, optimizer, total=at.steps), scallop_loss(layer, PROOFS))
+    adam = torch.optim.Adam(at.network.parameters(), 1e-3)
+    return _at_constant_rate(at, layer, adam, scallop_loss(layer, PROOFS))
 
 
 def conventional(at: Setting) -> Learner:
@@ -209,16 +208,26 @@ def ltn(at: Setting) -> Learner:
     return LtnLearner(model, optimizer, loss, formula, exponent, at.steps)
 
 
-def klay(at: Setting) -> Learner:
-    """The exact likelihood, computed by KLay on our decision diagram."""
-    theory = at.examples.theory
-    likelihood = klay_addition.log_likelihood(klay_addition.to_klay(theory), theory)
+def klay(*, authors: bool = False) -> Callable[[Setting], Learner]:
+    """The exact likelihood, computed by KLay on our decision diagram.
 
-    def compute(model: Model, batch: Batch) -> tuple[Tensor, Tensor]:
-        found = likelihood(model.network(batch.features), wanted(batch))
-        return -found.mean(), (found.detach().exp() > 0.5).float().mean()
+    With `authors`, the optimiser is that of KLay's example: AdamW at 0.0003.
+    """
 
-    return _trained(at, SMTLayer(theory), at.steps, compute)
+    def make(at: Setting) -> Learner:
+        theory = at.examples.theory
+        likelihood = klay_addition.log_likelihood(klay_addition.to_klay(theory), theory)
+
+        def compute(model: Model, batch: Batch) -> tuple[Tensor, Tensor]:
+            found = likelihood(model.network(batch.features), wanted(batch))
+            return -found.mean(), (found.detach().exp() > 0.5).float().mean()
+
+        if not authors:
+            return _trained(at, SMTLayer(theory), at.steps, compute)
+        adam = torch.optim.AdamW(at.network.parameters(), 3e-4, weight_decay=1e-5)
+        return _at_constant_rate(at, SMTLayer(theory), adam, compute)
+
+    return make
 
 
 def _layers(network: nn.Module) -> nn.Module:
@@ -251,3 +260,11 @@ def _trained(
     )
     stepper = Stepper(model, optimizer, total=steps, clip=options.clip, schedule=rate)
     return Gradient(model, stepper, compute)
+
+
+def _at_constant_rate(
+    at: Setting, layer: SMTLayer, optimizer: torch.optim.Optimizer, compute: Compute
+) -> Gradient:
+    """A training of the network with an optimiser of its own, without clipping."""
+    model = Model(at.network, layer).to(at.device)
+    return Gradient(model, Stepper(model, optimizer, total=at.steps), compute)

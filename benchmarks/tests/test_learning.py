@@ -118,6 +118,14 @@ def test_klay_is_trained_by_the_likelihood_that_ours_has(monkeypatch):
         for learner in [method.start(TINY, method.examples(TINY, 0), 0, 4)]
     ]
     assert losses[0] == pytest.approx(losses[1], rel=1e-5)
+    authors = METHODS["klay-authors"]
+    learner = authors.start(TINY, authors.examples(TINY, 0), 0, 2)
+    before = [weight.detach().clone() for weight in learner.model.network.parameters()]
+    (batch, *_) = learn.batches(METHODS["klay"], TINY, 0)
+    assert learner.step(batch).loss == pytest.approx(losses[0][0], rel=1e-5)
+    after = learner.model.network.parameters()
+    changes = [(new - old).abs().max().item() for new, old in zip(after, before, strict=True)]
+    assert max(changes) == pytest.approx(3e-4, rel=0.05)  # the first step of Adam at this rate
 
 
 def test_a_training_is_settled_if_it_fits_or_no_longer_improves():
