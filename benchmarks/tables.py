@@ -312,6 +312,9 @@ TABLES = {
     "scaling": scaling,
     "repairs": repairs,
     "rivals": rivals,
+    "learning-summary": lambda: table(
+        learning_table.summary_heads(), learning_table.summary_rows(read("learning"))
+    ),
     "learning": learning,
     "learning-shares": partial(learning, learning_table.SHARES, 3),
     "learning-epochs": partial(learning, learning_table.EPOCHS, 2),

@@ -21,6 +21,18 @@ QUOTED = {
     "scallop": "Scallop, paper †",
     "smtlayer": "SMTLayer, paper †",
 }
+# A library's methods: on each problem, the first that was trained on it counts.
+SUMMARY = {
+    "ours, `anneal_core`": ("ours",),
+    "ours, exact likelihood": ("likelihood-digits", "likelihood"),
+    "top-k proofs, ours, in place of Scallop": ("topk-answers",),
+    "KLay": ("klay-authors", "klay"),
+    "DeepProbLog": ("deepproblog",),
+    "LTNtorch": ("ltn",),
+    "SATNet": ("satnet", "satnet-sudoku"),
+    "conventional network": ("conventional",),
+}
+SUMMARY_TIME = "mnist-addition-100"
 SEEDS = 3  # of a cell without a number in brackets
 NONE = "–"  # noqa: RUF001
 
@@ -34,6 +46,30 @@ def accuracy_rows(records: Records, problems: Sequence[str], least: int = 1) -> 
         (title, *(_quoted(problem, name) for problem in problems)) for name, title in QUOTED.items()
     ]
     return [row for row in rows if len(row) - 1 - row.count(NONE) >= least]
+
+
+def summary_heads() -> Row:
+    """The heads of `summary_rows`."""
+    time = f"seconds per 1,000 examples, {PROBLEMS[SUMMARY_TIME].title}"
+    return "", "needs, besides answers", *titles(ENDS), time
+
+
+def summary_rows(records: Records) -> list[Row]:
+    """One row per library: what it needs, test accuracy, and seconds on one CPU core."""
+    rows = []
+    for title, names in SUMMARY.items():
+        found = [_cells([r for r in records if r["method"] == name], ENDS) for name in names]
+        cells = [
+            next((c for c in column if c != NONE), NONE) for column in zip(*found, strict=True)
+        ]
+        method = METHODS[names[0]]
+        times = [
+            r for r in records
+            if made(r, "seconds", "cpu") and (r["method"], r["problem"]) == (names[0], SUMMARY_TIME)
+        ]  # fmt: skip
+        seconds = f"{_seconds(times[0]['per_1000'])}{_batches(times[0], method)}" if times else NONE
+        rows.append((title, method.needs, *cells, seconds))
+    return rows
 
 
 def seconds_rows(records: Records, problems: Sequence[str], device: str) -> list[Row]:
@@ -99,10 +135,14 @@ def _mean(values: list[float]) -> str:
 
 def _with_range(record: dict[str, Any], method: Method) -> str:
     low, high = map(_seconds, record["range"])
+    return f"{_seconds(record['per_1000'])} ({low} to {high}){_batches(record, method)}"
+
+
+def _batches(record: dict[str, Any], method: Method) -> str:
+    """The size of the batches, where it is not that of the problem."""
     problem = PROBLEMS[record["problem"]]
     size = method.budget(problem).batch_size
-    batches = "" if size == problem.batch_size else f", batches of {size}"
-    return f"{_seconds(record['per_1000'])} ({low} to {high}){batches}"
+    return "" if size == problem.batch_size else f", batches of {size}"
 
 
 def _seconds(value: float) -> str:

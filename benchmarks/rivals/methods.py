@@ -115,13 +115,15 @@ class Method:
 
 
 THEORY = "the theory"
+WEIGHED = "the theory, with a list of its models or a small decision diagram"
+NOTHING, LEARNS = "nothing", "nothing: it learns its rules"
 ADAM = "Adam at 0.001, warm-up 5 %, decay over the last 30 %, clipping at 0.1"  # `Problem.train`
 SATNET = "[Wang et al., ICML 2019](https://github.com/locuslab/SATNet/blob/master/exps/sudoku.py)"
 SATNET_ALONE = (
-    f"{SATNET}: Adam, 0.002 for the clauses; 0.001 for the network, as for the others; 32 "
-    "auxiliary variables; at least the epochs of the others, then until its training accuracy is "
-    "99 % or its training loss stops falling (2 % in three epochs), at most 40 epochs (liar's "
-    "puzzle 100)"
+    f"Adam, 0.002 for the clauses, as {SATNET}. Ours: 0.001 for the network (theirs 0.00001), 32 "
+    "auxiliary variables, and the length: at least the epochs of the others, then until its "
+    "training accuracy is 99 % or its training loss stops falling (2 % in three epochs), at most "
+    "40 epochs (liar's puzzle 100)"
 )
 SETTLED = {
     **dict.fromkeys(ENDS, Budget(40, 128, until_settled=True)),
@@ -136,7 +138,7 @@ METHODS: dict[str, Method] = {
     method.name: method
     for method in (
         Method(
-            "conventional", "conventional network", "examples only",
+            "conventional", "conventional network", NOTHING,
             f"a dense head of 512; {ADAM}", conventional, ADDITION | OTHERS | SUDOKU,
         ),
         Method(
@@ -144,11 +146,11 @@ METHODS: dict[str, Method] = {
             ours("anneal_core"), ADDITION | LONGER | OTHERS | SUDOKU,
         ),
         Method(
-            "likelihood", "ours, exact likelihood", THEORY, f"`log_prob` as the loss; {ADAM}",
+            "likelihood", "ours, exact likelihood", WEIGHED, f"`log_prob` as the loss; {ADAM}",
             ours("core", likelihood), ENDS | LONGER | OTHERS | LONG, proofs=ALL,
         ),
         Method(
-            "topk", "top-k proofs, ours", THEORY,
+            "topk", "top-k proofs, ours", WEIGHED,
             "k = 3, as in [Scallop's examples]"
             "(https://github.com/scallop-lang/scallop/blob/master/experiments/mnist/sum_2.py); the "
             "gradient of the log-probability of the label's proofs, scaled per example; "
@@ -156,12 +158,12 @@ METHODS: dict[str, Method] = {
             ours(f"topk(k={PROOFS})"), ADDITION | LONGER | OTHERS | LONG, proofs=PROOFS,
         ),
         Method(
-            "topk-digits", "top-k proofs, ours, digits by softmax", THEORY,
+            "topk-digits", "top-k proofs, ours, digits by softmax", WEIGHED,
             "the same; digits are one-hot symbols, as in Scallop's examples",
             ours(f"topk(k={PROOFS})"), DIGITS, reads_digits=True, proofs=PROOFS,
         ),
         Method(
-            "topk-answers", "top-k proofs, ours, Scallop's loss", THEORY,
+            "topk-answers", "top-k proofs, ours, Scallop's loss", WEIGHED,
             "k = 3, with the loss and the settings of Scallop's example: binary cross-entropy over "
             "all answers, Adam at 0.001; digits by softmax, and on MNIST+ batches of 64",
             scallop, DIGITS | OTHERS, reads_digits=True, proofs=PROOFS,
@@ -176,29 +178,29 @@ METHODS: dict[str, Method] = {
             reads_digits=True,
         ),
         Method(
-            "likelihood-digits", "ours, exact likelihood, digits by softmax", THEORY,
+            "likelihood-digits", "ours, exact likelihood, digits by softmax", WEIGHED,
             "the same as exact likelihood", ours("core", likelihood), ENDS | LONGER | ALGEBRA,
             reads_digits=True, proofs=ALL,
         ),
         Method(
-            "satnet", "SATNet, 64 clauses, until settled", "examples only", SATNET_ALONE,
+            "satnet", "SATNet, 64 clauses, until settled", LEARNS, SATNET_ALONE,
             satnet(1e-3, satnet_layer.MEDIUM), ENDS | OTHERS, module="satnet", budgets=SETTLED,
         ),
         Method(
-            "satnet-corrected", "SATNet, 64 clauses, corrected gradient", "examples only",
+            "satnet-corrected", "SATNet, 64 clauses, corrected gradient", LEARNS,
             "the same as with 64 clauses, but the true gradient of its inputs "
             "(`benchmarks/rivals/satnet_gradient.py`)",
             satnet(1e-3, satnet_layer.MEDIUM, corrected=True), ENDS | OTHERS, module="satnet",
             budgets=SETTLED,
         ),
         Method(
-            "satnet-large", "SATNet, 200 clauses, until settled", "examples only",
+            "satnet-large", "SATNet, 200 clauses, until settled", LEARNS,
             "the same as with 64 clauses, but 100 auxiliary variables",
             satnet(1e-3, satnet_layer.LARGE), frozenset({"mnist-addition-100", "liars-puzzle"}),
             module="satnet", budgets=SETTLED,
         ),
         Method(
-            "satnet-pretrained", "SATNet, 64 clauses, after pre-training", "examples only",
+            "satnet-pretrained", "SATNet, 64 clauses, after pre-training", LEARNS,
             f"{SATNET}: 0.002 for the clauses and 0.00001 for the network, after the paper's "
             "pre-training with a dense head: 3 + 5 epochs, liar's puzzle 15 + 5",
             satnet(satnet_layer.NETWORK_RATE, satnet_layer.MEDIUM, pretrained=True),
@@ -209,7 +211,7 @@ METHODS: dict[str, Method] = {
             },
         ),
         Method(
-            "satnet-sudoku", "SATNet, 600 clauses, 79 epochs", "examples only",
+            "satnet-sudoku", "SATNet, 600 clauses, 79 epochs", LEARNS,
             f"{SATNET}: hints and answers are the same 729 one-hot variables; 300 auxiliary "
             "variables, batches of 40, 0.002 and 0.00001; as many epochs as seven minutes of a GPU "
             "allowed. Its authors have 100 epochs, 9,000 boards, and a loss with the hints' "
@@ -218,7 +220,7 @@ METHODS: dict[str, Method] = {
             reads_digits=True, budgets={"visual-sudoku-10": Budget(79, 40)}, devices=("cuda",),
         ),
         Method(
-            "deepproblog", "DeepProbLog, 1 epoch", "a logic program",
+            "deepproblog", "DeepProbLog, 1 epoch", "a program in ProbLog",
             "[its example](https://github.com/ML-KULeuven/deepproblog/tree/master/src/deepproblog/"
             "examples/MNIST): batches of 2, one epoch of 30,000 pairs of digits, or of 15,000 "
             "pairs of 2-digit numbers, Adam at 0.001; algebra as 2-digit numbers, by our program",
@@ -230,12 +232,13 @@ METHODS: dict[str, Method] = {
             },
         ),
         Method(
-            "klay", "KLay", "our decision diagram", "`log` semiring; the rest as exact likelihood",
+            "klay", "KLay", "a circuit: our decision diagram",
+            "`log` semiring; the rest as exact likelihood, digits by softmax",
             klay(), ENDS | OTHERS | LONG, module="klay", devices=("cpu",), reads_digits=True,
             proofs=ALL,
         ),
         Method(
-            "klay-authors", "KLay, its authors' settings", "our decision diagram",
+            "klay-authors", "KLay, its authors' settings", "a circuit: our decision diagram",
             "[its example](https://github.com/ML-KULeuven/klay/blob/main/experiments/"
             "mnist_addition/run.py): 12 epochs of 30,000 pairs of digits or of 15,000 pairs of "
             "2-digit numbers, batches of 128, AdamW at 0.0003 with a weight decay of 0.00001; its "
@@ -248,18 +251,18 @@ METHODS: dict[str, Method] = {
             },
         ),
         Method(
-            "ltn", "LTNtorch, its authors' epochs", "a fuzzy formula",
+            "ltn", "LTNtorch, its authors' epochs", "a formula in fuzzy logic",
             "[its example](https://github.com/tommasocarraro/LTNtorch/blob/main/examples/"
             "4-semi-supervised_pattern_recognition.ipynb): 20 epochs of 30,000 pairs of digits, "
             "batches of 32, Adam at 0.001, its operators and their schedule; for 2-digit numbers "
-            "[30 epochs of 15,000](https://github.com/logictensornetworks/logictensornetworks/blob/"
-            "master/examples/mnist/multi_digits_addition_ltn.py); algebra as 2-digit numbers, by "
-            "our formula",
+            "30 epochs of 15,000, as [LTN's first implementation](https://github.com/"
+            "logictensornetworks/logictensornetworks/blob/master/examples/mnist/"
+            "multi_digits_addition_ltn.py); algebra as 2-digit numbers, by our formula",
             ltn, ENDS | FOUR_IMAGES, module="ltn", budgets=LTN, devices=("cpu",),
             reads_digits=True,
         ),
         Method(
-            "ltn-network", "LTNtorch, its authors' epochs and network", "a fuzzy formula",
+            "ltn-network", "LTNtorch, its authors' epochs and network", "a formula in fuzzy logic",
             "the same, with the network of its example, whose layers of 100 and 84 have batch "
             "normalisation and tanh, and its random weights",
             ltn, ENDS | FOUR_IMAGES, module="ltn", budgets=LTN, devices=("cpu",),
