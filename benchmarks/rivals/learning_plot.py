@@ -8,7 +8,8 @@ from learning_table import ENDS, QUOTED, quoted, titles
 from methods import METHODS, Method
 from smtlayer_cli.pyplot import pyplot
 
-_OURS, _OTHER, _GREY, _PALE = "#15803d", "#2563eb", "#64748b", "#f1f5f9"
+_OURS, _STAND_IN, _OTHER = "#15803d", "#b45309", "#2563eb"
+_GREY, _PALE = "#64748b", "#f1f5f9"
 
 
 def draw_learning(records: Sequence[dict[str, Any]], path: Path) -> Path:
@@ -21,7 +22,7 @@ def draw_learning(records: Sequence[dict[str, Any]], path: Path) -> Path:
     plt = pyplot()
     methods = [m for m in METHODS.values() if any(_accuracies(records, m))]
     lines = len(methods) + len(QUOTED)
-    figure, axes = plt.subplots(1, len(ENDS), sharey=True, figsize=(10.5, 1.3 + 0.34 * lines))
+    figure, axes = plt.subplots(1, len(ENDS), sharey=True, figsize=(10.5, 1.5 + 0.34 * lines))
     for column, (axis, problem) in enumerate(zip(axes, ENDS, strict=True)):
         _prepare(axis, titles(ENDS)[column], lines)
         for height, method in enumerate(methods):
@@ -35,7 +36,10 @@ def draw_learning(records: Sequence[dict[str, Any]], path: Path) -> Path:
     axes[0].set_yticks(range(lines), [*names, *QUOTED.values()], fontsize=10)
     for label, method in zip(axes[0].get_yticklabels(), methods, strict=False):
         label.set_color(_colour(method))
-    figure.suptitle("Test accuracy, %: one dot per seed; a bar is the mean", fontsize=12)
+    figure.suptitle(
+        "Test accuracy, %: one dot per seed; a bar is the mean\n"
+        "green: ours; brown: ours, in place of Scallop; blue: other libraries", fontsize=12,
+    )  # fmt: skip
     figure.tight_layout()
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=110)
@@ -52,6 +56,8 @@ def _accuracies(records: Sequence[dict[str, Any]], method: Method) -> list[list[
 def _colour(method: Method) -> str:
     if method.name == "conventional":
         return _GREY
+    if method.name.startswith("topk"):
+        return _STAND_IN
     return _OURS if "ours" in method.title else _OTHER
 
 

@@ -138,16 +138,22 @@ METHODS: dict[str, Method] = {
     method.name: method
     for method in (
         Method(
-            "conventional", "conventional network", NOTHING,
-            f"a dense head of 512; {ADAM}", conventional, ADDITION | OTHERS | SUDOKU,
-        ),
-        Method(
             "ours", "ours, `anneal_core`", THEORY, f"one rule for every problem; {ADAM}",
             ours("anneal_core"), ADDITION | LONGER | OTHERS | SUDOKU,
         ),
         Method(
+            "ours-digits", "ours, `anneal_core`, digits by softmax", THEORY,
+            "the same as `anneal_core`", ours("anneal_core"), ENDS | LONGER | ALGEBRA,
+            reads_digits=True,
+        ),
+        Method(
             "likelihood", "ours, exact likelihood", WEIGHED, f"`log_prob` as the loss; {ADAM}",
             ours("core", likelihood), ENDS | LONGER | OTHERS | LONG, proofs=ALL,
+        ),
+        Method(
+            "likelihood-digits", "ours, exact likelihood, digits by softmax", WEIGHED,
+            "the same as exact likelihood", ours("core", likelihood), ENDS | LONGER | ALGEBRA,
+            reads_digits=True, proofs=ALL,
         ),
         Method(
             "topk", "top-k proofs, ours", WEIGHED,
@@ -173,14 +179,53 @@ METHODS: dict[str, Method] = {
             },
         ),
         Method(
-            "ours-digits", "ours, `anneal_core`, digits by softmax", THEORY,
-            "the same as `anneal_core`", ours("anneal_core"), ENDS | LONGER | ALGEBRA,
+            "klay-authors", "KLay, its authors' settings", "a circuit: our decision diagram",
+            "[its example](https://github.com/ML-KULeuven/klay/blob/main/experiments/"
+            "mnist_addition/run.py): 12 epochs of 30,000 pairs of digits or of 15,000 pairs of "
+            "2-digit numbers, batches of 128, AdamW at 0.0003 with a weight decay of 0.00001; its "
+            "network is ours, its circuits are not; algebra as 2-digit numbers",
+            klay(authors=True), ENDS | FOUR_IMAGES, module="klay", devices=("cpu",),
+            reads_digits=True, proofs=ALL,
+            budgets={
+                **dict.fromkeys(ENDS, Budget(12, 128, 30_000)),
+                **dict.fromkeys(FOUR_IMAGES, Budget(12, 128, 15_000)),
+            },
+        ),
+        Method(
+            "klay", "KLay", "a circuit: our decision diagram",
+            "`log` semiring; the rest as exact likelihood, digits by softmax",
+            klay(), ENDS | OTHERS | LONG, module="klay", devices=("cpu",), reads_digits=True,
+            proofs=ALL,
+        ),
+        Method(
+            "deepproblog", "DeepProbLog, 1 epoch", "a program in ProbLog",
+            "[its example](https://github.com/ML-KULeuven/deepproblog/tree/master/src/deepproblog/"
+            "examples/MNIST): batches of 2, one epoch of 30,000 pairs of digits, or of 15,000 "
+            "pairs of 2-digit numbers, Adam at 0.001; algebra as 2-digit numbers, by our program",
+            deepproblog, ENDS | FOUR_IMAGES, module="deepproblog", devices=("cpu",),
+            reads_digits=True, proofs=ALL,
+            budgets={
+                **dict.fromkeys(ENDS, Budget(1, 2, 30_000)),
+                **dict.fromkeys(FOUR_IMAGES, Budget(1, 2, 15_000)),
+            },
+        ),
+        Method(
+            "ltn", "LTNtorch, its authors' epochs", "a formula in fuzzy logic",
+            "[its example](https://github.com/tommasocarraro/LTNtorch/blob/main/examples/"
+            "4-semi-supervised_pattern_recognition.ipynb): 20 epochs of 30,000 pairs of digits, "
+            "batches of 32, Adam at 0.001, its operators and their schedule; for 2-digit numbers "
+            "30 epochs of 15,000, as [LTN's first implementation](https://github.com/"
+            "logictensornetworks/logictensornetworks/blob/master/examples/mnist/"
+            "multi_digits_addition_ltn.py); algebra as 2-digit numbers, by our formula",
+            ltn, ENDS | FOUR_IMAGES, module="ltn", budgets=LTN, devices=("cpu",),
             reads_digits=True,
         ),
         Method(
-            "likelihood-digits", "ours, exact likelihood, digits by softmax", WEIGHED,
-            "the same as exact likelihood", ours("core", likelihood), ENDS | LONGER | ALGEBRA,
-            reads_digits=True, proofs=ALL,
+            "ltn-network", "LTNtorch, its authors' epochs and network", "a formula in fuzzy logic",
+            "the same, with the network of its example, whose layers of 100 and 84 have batch "
+            "normalisation and tanh, and its random weights",
+            ltn, ENDS | FOUR_IMAGES, module="ltn", budgets=LTN, devices=("cpu",),
+            reads_digits=True, digit_network=authors_network,
         ),
         Method(
             "satnet", "SATNet, 64 clauses, until settled", LEARNS, SATNET_ALONE,
@@ -220,53 +265,8 @@ METHODS: dict[str, Method] = {
             reads_digits=True, budgets={"visual-sudoku-10": Budget(79, 40)}, devices=("cuda",),
         ),
         Method(
-            "deepproblog", "DeepProbLog, 1 epoch", "a program in ProbLog",
-            "[its example](https://github.com/ML-KULeuven/deepproblog/tree/master/src/deepproblog/"
-            "examples/MNIST): batches of 2, one epoch of 30,000 pairs of digits, or of 15,000 "
-            "pairs of 2-digit numbers, Adam at 0.001; algebra as 2-digit numbers, by our program",
-            deepproblog, ENDS | FOUR_IMAGES, module="deepproblog", devices=("cpu",),
-            reads_digits=True, proofs=ALL,
-            budgets={
-                **dict.fromkeys(ENDS, Budget(1, 2, 30_000)),
-                **dict.fromkeys(FOUR_IMAGES, Budget(1, 2, 15_000)),
-            },
-        ),
-        Method(
-            "klay", "KLay", "a circuit: our decision diagram",
-            "`log` semiring; the rest as exact likelihood, digits by softmax",
-            klay(), ENDS | OTHERS | LONG, module="klay", devices=("cpu",), reads_digits=True,
-            proofs=ALL,
-        ),
-        Method(
-            "klay-authors", "KLay, its authors' settings", "a circuit: our decision diagram",
-            "[its example](https://github.com/ML-KULeuven/klay/blob/main/experiments/"
-            "mnist_addition/run.py): 12 epochs of 30,000 pairs of digits or of 15,000 pairs of "
-            "2-digit numbers, batches of 128, AdamW at 0.0003 with a weight decay of 0.00001; its "
-            "network is ours, its circuits are not; algebra as 2-digit numbers",
-            klay(authors=True), ENDS | FOUR_IMAGES, module="klay", devices=("cpu",),
-            reads_digits=True, proofs=ALL,
-            budgets={
-                **dict.fromkeys(ENDS, Budget(12, 128, 30_000)),
-                **dict.fromkeys(FOUR_IMAGES, Budget(12, 128, 15_000)),
-            },
-        ),
-        Method(
-            "ltn", "LTNtorch, its authors' epochs", "a formula in fuzzy logic",
-            "[its example](https://github.com/tommasocarraro/LTNtorch/blob/main/examples/"
-            "4-semi-supervised_pattern_recognition.ipynb): 20 epochs of 30,000 pairs of digits, "
-            "batches of 32, Adam at 0.001, its operators and their schedule; for 2-digit numbers "
-            "30 epochs of 15,000, as [LTN's first implementation](https://github.com/"
-            "logictensornetworks/logictensornetworks/blob/master/examples/mnist/"
-            "multi_digits_addition_ltn.py); algebra as 2-digit numbers, by our formula",
-            ltn, ENDS | FOUR_IMAGES, module="ltn", budgets=LTN, devices=("cpu",),
-            reads_digits=True,
-        ),
-        Method(
-            "ltn-network", "LTNtorch, its authors' epochs and network", "a formula in fuzzy logic",
-            "the same, with the network of its example, whose layers of 100 and 84 have batch "
-            "normalisation and tanh, and its random weights",
-            ltn, ENDS | FOUR_IMAGES, module="ltn", budgets=LTN, devices=("cpu",),
-            reads_digits=True, digit_network=authors_network,
+            "conventional", "conventional network", NOTHING,
+            f"a dense head of 512; {ADAM}", conventional, ADDITION | OTHERS | SUDOKU,
         ),
     )
 }  # fmt: skip
