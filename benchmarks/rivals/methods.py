@@ -114,8 +114,8 @@ class Method:
         return self.reads_digits and problem.name in DIGITS
 
 
-THEORY = "the theory"
-WEIGHED = "the theory, with a list of its models or a small decision diagram"
+THEORY = "an SMT formula"
+WEIGHED = "an SMT formula with a list of its models or a small decision diagram"
 NOTHING, LEARNS = "nothing", "nothing: it learns its rules"
 ADAM = "Adam at 0.001, warm-up 5 %, decay over the last 30 %, clipping at 0.1"  # `Problem.train`
 SATNET = "[Wang et al., ICML 2019](https://github.com/locuslab/SATNet/blob/master/exps/sudoku.py)"
