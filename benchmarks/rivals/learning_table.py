@@ -26,7 +26,7 @@ SUMMARY = {
     "ours, `anneal_core`": ("ours",),
     "ours, exact likelihood": ("likelihood-digits", "likelihood"),
     "top-k proofs, ours, in place of Scallop": ("topk-answers",),
-    "KLay": ("klay-authors", "klay"),
+    "KLay": ("klay",),
     "DeepProbLog": ("deepproblog",),
     "LTNtorch": ("ltn",),
     "SATNet": ("satnet", "satnet-sudoku"),
