@@ -225,7 +225,7 @@ METHODS: dict[str, Method] = {
             "ltn-network", "LTNtorch, its authors' epochs and network", "a formula in fuzzy logic",
             "the same, with the network of its example, whose layers of 100 and 84 have batch "
             "normalisation and tanh, and its random weights",
-            ltn, ENDS | FOUR_IMAGES, module="ltn", budgets=LTN, devices=("cpu",),
+            ltn, ENDS | ALGEBRA, module="ltn", budgets=LTN, devices=("cpu",),
             reads_digits=True, digit_network=authors_network,
         ),
         Method(
