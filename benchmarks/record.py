@@ -5,7 +5,7 @@
     python benchmarks/record.py lab readings # counts: the same on any machine
     python benchmarks/record.py h200         # on a machine with that GPU
     python benchmarks/record.py rivals [NAME ...]  # other libraries, where they are installed
-    python benchmarks/record.py learning [METHOD ...]  # see below: about twenty hours for all
+    python benchmarks/record.py learning [METHOD ...]  # see below: about fourteen hours for all
     python benchmarks/record.py learning-gpu [METHOD ...]  # where SATNet is built for a GPU
     python benchmarks/record.py validation RUN RUN ...  # adds a line for each validation run
 

@@ -8,8 +8,8 @@
 Prints one JSON object per training, or appends it to a file; those that the file has are left out,
 so that a run can be continued. `--time` times training steps of all methods of a problem in turn,
 in one process. Methods whose library is not installed are skipped, and those that need another
-device; `requirements` has one file for each library. All trainings on the CPU take about twenty
-hours on one core.
+device; `requirements` has one file for each library. All trainings on the CPU take about
+fourteen hours on one core.
 """
 
 import argparse
