@@ -193,7 +193,7 @@ METHODS: dict[str, Method] = {
             },
         ),
         Method(
-            "klay", "KLay", "a circuit: our decision diagram",
+            "klay", "KLay, our settings", "a circuit: our decision diagram",
             "`log` semiring; the rest as exact likelihood, digits by softmax",
             klay(), ENDS | OTHERS | LONG, module="klay", devices=("cpu",), reads_digits=True,
             proofs=ALL,
